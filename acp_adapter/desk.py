@@ -61,6 +61,7 @@ class SessionDesk:
     def fork(self) -> str:
         """Copy the session as it stands; the copy's id."""
         archive, seed, choices = self.factory.sessions.archive, self.session.seed, self.session.choices
+        self.factory.sessions.store.settle(seed.session_id)
         source = archive.get(seed.session_id).source
         roots = tuple(str(root) for root in seed.extra_roots)
         new = NewSession(new_session_id(), str(seed.cwd), roots, source, choices.mode, options=choices.stored())

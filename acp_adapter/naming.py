@@ -9,20 +9,20 @@ from typing import Literal
 
 from acp_adapter.session import SessionState
 from agent_core.auxiliary.question import settings_of
-from agent_core.errors import HermesError, UnknownSession
 from agent_core.events import SessionNamed
 from agent_core.factory import AgentFactory
 from agent_core.prompt_parts import SaidPart
-from agent_core.sessions.archive.archive import SessionArchive
-from agent_core.sessions.archive.titles import ask_title, title_from_prompt
+from agent_core.sessions.archive.titles import ask_title, clean_title, title_from_prompt
+from agent_core.sessions.live.backlog import NameSession
+from agent_core.sessions.live.sqlite_store import SqliteSessionStore
 
 log = logging.getLogger(__name__)
 
 
-def name_after_prompt(archive: SessionArchive, session: SessionState, said: Sequence[SaidPart]) -> None:
+def name_after_prompt(store: SqliteSessionStore, session: SessionState, said: Sequence[SaidPart]) -> None:
     """Give a session without a title one from its first prompt."""
     if session.title is None and (title := title_from_prompt(said)):
-        _name(archive, session, title, "prompt")
+        _name(store, session, title, "prompt")
 
 
 def wants_better(factory: AgentFactory, session: SessionState) -> bool:
@@ -36,7 +36,7 @@ def name_after_answer(factory: AgentFactory, session: SessionState, said: Sequen
         if session.title != title_from_prompt(said):
             return
         if title := ask_title(factory.auxiliary().complete, said, answer):
-            _name(factory.sessions.archive, session, title, "model")
+            _name(factory.sessions.store, session, title, "model")
     except Exception:
         log.exception("the title of session %s could not be asked for", session.id)
 
@@ -46,13 +46,10 @@ def _has_own_model(factory: AgentFactory) -> bool:
     return bool(wanted.model or wanted.provider or wanted.base_url)
 
 
-def _name(archive: SessionArchive, session: SessionState, title: str, source: Literal["prompt", "model"]) -> None:
-    try:
-        if not archive.name(session.id, title, source):
-            return
-    except UnknownSession:
-        return  # deleted meanwhile
-    except HermesError:
-        log.warning("the title of session %s could not be stored", session.id, exc_info=True)
-    session.title = title
-    session.outbox.put(SessionNamed(title, time.time()))
+def _name(store: SqliteSessionStore, session: SessionState, title: str, source: Literal["prompt", "model"]) -> None:
+    named = NameSession(clean_title(title), source)
+    if named.title:
+        store.note(session.id, named)
+    if named.title and named.is_taken is not False:
+        session.title = title
+        session.outbox.put(SessionNamed(title, time.time()))

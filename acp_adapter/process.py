@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import logging
 import os
+import signal
 import stat
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,14 +30,22 @@ if TYPE_CHECKING:
     from agent_core.config import ConfigSource, Configuration
     from tools.redaction.redactor import Redactor
 
+log = logging.getLogger(__name__)
+
 _FLUSH_SECONDS = 0.5
-_EXIT_SECONDS = 1.5
 # How many new objects there are before the collector looks at them: Python's usual number, and one for loading, which
 # leaves next to no garbage.
 _OBJECTS_WHILE_LOADING, _OBJECTS_AFTERWARDS = 200_000, 700
 # Seconds that a thread has the interpreter while others wait for it: for loading, which must not hold up answers, a
 # cancel or the end, and Python's usual number.
 _TURN_WHILE_LOADING, _TURN_AFTERWARDS = 0.0005, 0.005
+
+UNSAVED = 3
+"""The exit code where a part of a conversation is not stored."""
+
+_EXIT_SECONDS = 1.5
+_LONGEST_END = 9.0
+"""Seconds from the end of the input, with those that storing what is left is tried for."""
 
 
 def run_server(home: Home, options: ServerOptions) -> int:
@@ -48,7 +59,7 @@ def run_server(home: Home, options: ServerOptions) -> int:
     gc.disable()
     silence_early_logs()
     log_unhandled()
-    own = _Own(home, options)
+    own, ending = _Own(home, options), Ending()
     try:
         recorder = _recorder(options, own)
         stdio = claim_stdio(_stray_output(home))
@@ -60,19 +71,20 @@ def run_server(home: Home, options: ServerOptions) -> int:
         return 2
     from_file = stat.S_ISREG(os.fstat(stdio.reader).st_mode)
     tap = None if recorder is None else recorder.put
-    transport = Transport(stdio, finish_before_end=from_file, on_over=_set_deadline, tap=tap)
+    transport = Transport(stdio, finish_before_end=from_file, on_over=ending.begin, tap=tap)
     transport.start()
+    ending.hear_signals()
     with contextlib.suppress(KeyboardInterrupt):  # an end like that of the input
         greeting = greet(transport, own.load, FirstAnswer(home, options))
         if not greeting.ended:
             set_up_logs(home, verbose=options.verbose, redacting=own.redactor)
             _log_ignored_settings(own.config)
-            _run_agent(transport, own.config, greeting)
+            _run_agent(transport, own.config, greeting, ending)
     transport.end(_FLUSH_SECONDS)
     if recorder is not None:
         recorder.close(_FLUSH_SECONDS)
     # Worker threads may be stuck in a tool or a read; they must not keep the process.
-    os._exit(0)
+    os._exit(ending.finish_undisturbed())
 
 
 class _Own:
@@ -130,7 +142,7 @@ def _recorder(options: ServerOptions, own: _Own) -> Recorder | None:
         raise RequestError(f"--record: {options.record} cannot be written to: {why}. Name another file.") from problem
 
 
-def _run_agent(transport: Transport, config: ConfigSource, greeting: Greeting) -> None:
+def _run_agent(transport: Transport, config: ConfigSource, greeting: Greeting, ending: Ending) -> None:
     import asyncio  # noqa: PLC0415 - after the first answer
 
     from acp_adapter.allocator import share_arenas  # noqa: PLC0415 - the same
@@ -142,7 +154,7 @@ def _run_agent(transport: Transport, config: ConfigSource, greeting: Greeting) -
     gc.set_threshold(_OBJECTS_WHILE_LOADING)
     gc.enable()
     sys.setswitchinterval(_TURN_WHILE_LOADING)
-    asyncio.run(serve(transport, config, greeting, on_loaded=_settle))
+    asyncio.run(serve(transport, config, greeting, ending, on_loaded=_settle))
 
 
 def _settle() -> None:
@@ -154,8 +166,6 @@ def _settle() -> None:
 
 def _log_ignored_settings(config: ConfigSource) -> None:
     """Name the settings that nobody reads: one of them may be misspelt."""
-    import logging  # noqa: PLC0415
-
     from agent_core.errors import SettingsError  # noqa: PLC0415
 
     try:
@@ -163,14 +173,7 @@ def _log_ignored_settings(config: ConfigSource) -> None:
     except SettingsError:
         return  # the session that needs the settings says so
     for warning in warnings:
-        logging.getLogger(__name__).warning("%s", warning)
-
-
-def _set_deadline() -> None:
-    """The client is gone: whatever hangs, the process ends. Commands then die with it, by their guardian."""
-    timer = threading.Timer(_EXIT_SECONDS, os._exit, (0,))
-    timer.daemon = True
-    timer.start()
+        log.warning("%s", warning)
 
 
 def _stray_output(home: Home) -> Path | None:
@@ -179,3 +182,65 @@ def _stray_output(home: Home) -> Path | None:
         return home.make(home.logs) / "stdout.log"
     except OSError:
         return None
+
+
+class Ending:
+    """The end of this process. Safe to use from several threads.
+
+    Attributes:
+        store: stores what is left; what to tell the person of what could not be, '' for nothing. Whoever calls it
+            while another does waits for the same.
+    """
+
+    def __init__(self) -> None:
+        self.store: Callable[[], str] = lambda: ""
+        self._lock = threading.Lock()
+        self._has_begun = self._is_told = False
+
+    def begin(self) -> None:
+        """Nothing more will come: whatever hangs, the process ends. Commands then die with it, by their guardian."""
+        with self._lock:
+            if self._has_begun:
+                return
+            self._has_begun = True
+        for seconds, end in ((_EXIT_SECONDS, self._end_now), (_LONGEST_END, lambda: os._exit(UNSAVED))):
+            timer = threading.Timer(seconds, end)
+            timer.daemon = True
+            timer.start()
+
+    def hear_signals(self) -> None:
+        """Let SIGTERM and SIGHUP end the process as SIGINT does. Main thread only."""
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            # Who starts programs with `nohup` wants them to outlive the terminal.
+            if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+                signal.signal(number, self._interrupt)
+
+    def finish_undisturbed(self) -> int:
+        """The same as `finish`, whoever presses Ctrl-C meanwhile. Main thread only."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        return self.finish()
+
+    def finish(self) -> int:
+        """Store what is left; the exit code."""
+        try:
+            told = self.store()
+        except Exception as problem:
+            log.exception("what is left could not be stored")
+            told = f"what was not saved yet is lost: {type(problem).__name__}. The log tells more."
+        # Whoever comes second ends the process: not before it is told.
+        with self._lock:
+            if told and not self._is_told:
+                self._is_told = True
+                with contextlib.suppress(OSError, ValueError):  # nobody reads it
+                    sys.stderr.write(f"hermes-acp: {told}\n")
+                    sys.stderr.flush()
+        return UNSAVED if told else 0
+
+    def _interrupt(self, *_: object) -> None:
+        if not self._has_begun:  # else what is left is being stored
+            self.begin()
+            signal.raise_signal(signal.SIGINT)
+
+    def _end_now(self) -> None:
+        os._exit(self.finish())

@@ -13,7 +13,7 @@ from acp_adapter.rewind_words import plan_result, report_result, told_of
 from acp_adapter.session import SessionState
 from agent_core.elsewhere import disk_of
 from agent_core.errors import HermesError, RequestError, TurnInterrupted
-from agent_core.events import PlanChanged, SessionEvent, ToolFinished, ToolRequested
+from agent_core.events import PlanChanged, ToolFinished, ToolRequested
 from agent_core.interrupt import CancelToken
 from agent_core.sessions.events.replay import replayed
 from agent_core.sessions.kept_state import KeptState
@@ -50,14 +50,12 @@ class Rewinding:
     """Takes turns of one session back. Blocks; the session's turn is held meanwhile.
 
     Attributes:
-        shown: the cards that were shown, in order.
         editor_was_silent: nobody knows what the editor has not saved.
     """
 
     def __init__(self, library: SessionLibrary, session: SessionState) -> None:
         self._library = library
         self._session = session
-        self.shown: list[SessionEvent] = []
         self.editor_was_silent = False
 
     def take_back(self, turns: int, token: CancelToken) -> str:
@@ -72,7 +70,7 @@ class Rewinding:
             if self.editor_was_silent:
                 told += f"\n\n{_NOT_SEEN}"
             if (now := self._shown_plan()) != shown:
-                # Not among `shown`: which plan is the last one follows from the turns that are in view.
+                # It is not taken down: which plan is the last one follows from the turns that are in view.
                 session.outbox.put(PlanChanged(now))
         except TurnInterrupted:
             return _BROKEN_OFF
@@ -84,10 +82,11 @@ class Rewinding:
         """What taking back the last `turns` turns would change; 0 brings back what was taken back last.
 
         Raises:
-            RequestError: there is nothing to take back. StoreError.
+            RequestError: there is nothing to take back. StoreError: it cannot be seen, or is not stored yet.
         """
         rewinder = self._rewinder()
-        self._library.files.flush()
+        # A turn that waits to be stored would count as none.
+        self._library.store.settle(self._session.id)
         return rewinder.plan(self._session.id, turns) if turns else rewinder.plan_redo(self._session.id)
 
     def apply(self, plan: RewindPlan, overwrite: Callable[[FileStep], bool], token: CancelToken) -> RewindReport:
@@ -138,7 +137,7 @@ class Rewinding:
         """
         session, call_id = self._session, f"rewind-{secrets.token_hex(6)}"
         cwd, arguments = str(session.seed.cwd), {"path": str(step.path)}
-        self._show(ToolRequested(call_id, _CARD, arguments, cwd, announced=False))
+        self._session.show(ToolRequested(call_id, _CARD, arguments, cwd, announced=False))
         before, after = self._rewinder().contents(step)
         action = WritePath(step.path, before, after, shown=step.path)
         reason = _ASKED.format(step.reason)
@@ -149,7 +148,7 @@ class Rewinding:
         agreed = answer.allowed and not token.is_set()
         text = "Replaced, as you said." if agreed else f"Left as it is: {answer.note or 'you said no'}."
         result = ToolResult(text, (ShownText(text),), failed=not agreed)
-        self._show(ToolFinished(call_id, _CARD, arguments, cwd, result, ran=agreed))
+        self._session.show(ToolFinished(call_id, _CARD, arguments, cwd, result, ran=agreed))
         if token.is_set():
             raise TurnInterrupted
         return agreed
@@ -159,10 +158,6 @@ class Rewinding:
             return self._session.workspace.approvals.approver.ask(question, token)
         except ToolInterrupted:
             return Answer(allowed=False, note="you cancelled")
-
-    def _show(self, event: SessionEvent) -> None:
-        self.shown.append(event)
-        self._session.outbox.put(event)
 
     def _go_on_from_here(self) -> None:
         """Bring what the session keeps in memory, and what the editor shows, in line with what is stored now."""

@@ -6,7 +6,7 @@ import asyncio
 import functools
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from acp_adapter.ahead import AheadOfSdk
 from acp_adapter.auth import check_method
@@ -259,11 +259,16 @@ class HermesACPAgent:
         """Cancel every turn and end every process; blocks, for the end of the process."""
         for session in self._sessions.all():
             session.cancel()
+        self._factory.sessions.store.put_down()  # before what may hang, or be killed
         self._chooser.close()
         self._rehearsals.end()
         self._factory.close()
         self._turns.rest()
         self._requests.rest()
+
+    def store_rest(self) -> str:
+        """Store what is left of the sessions; what the person is told of what could not be, '' if all was. Blocks."""
+        return self._factory.sessions.store.close().told
 
     async def _open(self, sow: Callable[[], SessionSeed], *, held: bool) -> SessionState:
         session = await self._sessions.open(sow, held=held)
@@ -362,16 +367,37 @@ def _fork_point(meta: RequestMeta) -> str | None:
     return until
 
 
+class End(Protocol):
+    """The end of the process, where serving is all that it does.
+
+    Attributes:
+        store: what stores, at last, what is left; it gives what the person is to be told, '' for nothing.
+    """
+
+    store: Callable[[], str]
+
+    def begin(self) -> None:
+        """Nothing more will come."""
+        ...
+
+
 async def serve(
-    transport: Transport, config: ConfigSource, greeting: Greeting, on_loaded: Callable[[], None] = lambda: None
+    transport: Transport,
+    config: ConfigSource,
+    greeting: Greeting,
+    ending: End | None = None,
+    on_loaded: Callable[[], None] = lambda: None,
 ) -> None:
     """Run the agent on `transport` until the client is gone.
 
     Args:
+        ending: of the process.
         on_loaded: called, on a worker thread, when what a first prompt needs is loaded.
     """
     transport.attach(asyncio.get_running_loop())
     agent = HermesACPAgent(transport, config, greeting, on_loaded)
+    if ending is not None:
+        ending.store = agent.store_rest
     try:
         await agent.adopt()
         if not await agent.ahead.until_loaded():
@@ -381,6 +407,8 @@ async def serve(
         # The flag opens resume, close and fork, which the protocol has as stable and SDK 0.12 calls unstable.
         await run_agent(agent, transport, use_unstable_protocol=True)  # type: ignore[arg-type] # methods it lacks answer -32601
     finally:
+        if ending is not None:
+            ending.begin()
         await agent.ahead.close()
         agent.shut_down()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections.abc import Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,7 @@ from acp_adapter.jsonrpc import RequestId
 from acp_adapter.outbox import Outbox
 from agent_core.agent import AIAgent
 from agent_core.choices import SessionChoices
+from agent_core.events import SessionEvent
 from agent_core.interrupt import CancelToken
 from agent_core.services import SessionServices
 from agent_core.workspace import Workspace
@@ -54,7 +57,8 @@ class SessionState:
         idle: when the session will be unloaded.
         shelf: the commands of the person's own.
         storing: the end of a turn that is answered already is being stored; until it is the next turn waits.
-        bridge: of the turn that runs, or ran last.
+        bridge: of the turn, or the command that has a turn of its own, that runs or ran last.
+        late: what commands have shown while no turn was open, in order; whoever has the turn next stores it first.
         behind: how it stands with news of the background.
         rehearsed: what its first prompt can go on from; None: nothing.
         call_ids: those of cards that the editor may know; also of calls that were taken back or never stored.
@@ -83,6 +87,8 @@ class SessionState:
     rehearsed: Rehearsed | None = None
     is_new: bool = False
     bridge: EventBridge | None = None
+    late: list[Sequence[SessionEvent]] = field(default_factory=list)
+    telling: threading.Lock = field(default_factory=threading.Lock)
     behind: Behind = field(default_factory=Behind)
     servers_awaited: bool = False
     failures_told: set[str] = field(default_factory=set)
@@ -97,6 +103,32 @@ class SessionState:
     def mode(self) -> Mode:
         """The permission mode."""
         return self.workspace.approvals.mode
+
+    def open(self, bridge: EventBridge) -> Sequence[Sequence[SessionEvent]]:
+        """From now on the turn of `bridge` is the open one, unless something is to be stored before: this."""
+        with self.telling:
+            late, self.late = self.late, []
+            if not late:
+                self.bridge = bridge
+            return late
+
+    def show(self, event: SessionEvent) -> None:
+        """Show something in its place in the open turn, which takes it down."""
+        if self.bridge is None or not self.bridge.record(event, shown=True):
+            self.outbox.put(event)
+
+    def tell_beside(self, said: SessionEvent, answer: SessionEvent) -> None:
+        """Show the answer of a command beside turns; it is shown again in its place: in the open turn, or before the
+        next one.
+        """
+        with self.telling:
+            bridge = self.bridge
+            late = [] if bridge is not None and bridge.record(said) else [said]
+            if bridge is None or not bridge.record(answer, shown=True):
+                self.outbox.put(answer)
+                late.append(answer)
+            if late:
+                self.late.append(late)
 
     def show_terminal(self, call_id: str, terminal_id: str) -> None:
         """A command of the running turn runs in a terminal of the editor's; from a worker thread."""

@@ -6,21 +6,21 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any, Literal
 
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.choosing import Chooser
-from acp_adapter.commands import AsPrompt, Outcome, Told, is_at_once, is_slashed, keep_late, perform
+from acp_adapter.commands import AsPrompt, Outcome, is_at_once, is_slashed, perform, store_late
 from acp_adapter.desk import SessionDesk
 from acp_adapter.events import EventBridge
 from acp_adapter.links.draft import Draft
 from acp_adapter.session import SessionState, Ticket
 from acp_adapter.turn_work import TurnWork
 from agent_core.agent import AIAgent
-from agent_core.events import SessionNamed, UserSaid
+from agent_core.events import SessionEvent, SessionNamed, UserSaid
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Content
@@ -103,8 +103,9 @@ class TurnRunner:
         turn = asyncio.ensure_future(session.turn.acquire())
         try:
             if is_waiting and is_at_once(prompt.said):
-                told, prompt = await self._command(session, prompt, ticket.token, before=turn)
+                told, prompt = await self._command(session, prompt, ticket.token)
                 if told:
+                    await self._store_beside(session, turn, ticket.token)
                     return _COMMAND
             if not await _came(turn, ticket, session):
                 if not turn.done() or turn.cancelled():
@@ -125,14 +126,14 @@ class TurnRunner:
 
     async def _run_now(self, session: SessionState, prompt: Prompt, token: CancelToken) -> Answered:
         loop = asyncio.get_running_loop()
-        told, prompt = await self._command(session, prompt, token)
-        if told:
-            return _COMMAND
-        session.turns_begun += 1
-        bridge = self._bridge(session, token)
-        session.bridge = bridge
+        bridge = await self._open(session, token)
         if prompt.content is not None:
             bridge.record(UserSaid(f"{bridge.turn_id}-prompt", prompt.said))
+        told, prompt = await self._command(session, prompt, token, bridge)
+        if told:
+            bridge.close()
+            return _COMMAND
+        session.turns_begun += 1
 
         def follow(mode: str) -> None:
             following = asyncio.run_coroutine_threadsafe(self.chooser.follow(session, mode), loop)
@@ -200,30 +201,48 @@ class TurnRunner:
         storing.add_done_callback(_tell_failure)
         session.storing = storing
 
+    async def _open(self, session: SessionState, token: CancelToken) -> EventBridge:
+        """The bridge of a turn that begins; what commands have shown before is stored before it."""
+        bridge = self._bridge(session, token)
+        while late := session.open(bridge):
+            await self._store_late(session, late, token)
+        return bridge
+
+    async def _store_beside(
+        self, session: SessionState, turn: asyncio.Task[Literal[True]], token: CancelToken
+    ) -> None:
+        """Have a command's answer stored where no turn was open that could take it down.
+
+        Args:
+            turn: its own, which comes behind those of other prompts: one of them may store it first.
+        """
+        if session.late:
+            await asyncio.wait((turn,))
+            with session.telling:
+                late, session.late = session.late, []
+            await self._store_late(session, late, token)
+
+    async def _store_late(
+        self, session: SessionState, late: Sequence[Sequence[SessionEvent]], token: CancelToken
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        desk = SessionDesk(session, self.factory, token, self.chooser, loop)
+        await loop.run_in_executor(self.executor, store_late, late, desk)
+
     async def _command(
-        self,
-        session: SessionState,
-        prompt: Prompt,
-        token: CancelToken,
-        *,
-        before: asyncio.Task[Literal[True]] | None = None,
+        self, session: SessionState, prompt: Prompt, token: CancelToken, own: EventBridge | None = None
     ) -> tuple[bool, Prompt]:
         """Run the command that a prompt is: whether that was all, and else the prompt to go on with.
 
         Args:
-            before: while another prompt runs: its place behind that one.
+            own: its turn; None while another has the session.
         """
         if prompt.retold is None or not is_slashed(prompt.said):
             return False, prompt
         loop = asyncio.get_running_loop()
         desk = SessionDesk(session, self.factory, token, self.chooser, loop)
-        record = session.bridge.record if before is not None and session.bridge is not None else None
-        outcome: Outcome | None = await loop.run_in_executor(self.executor, perform, prompt.said, desk, record)
+        outcome: Outcome | None = await loop.run_in_executor(self.executor, perform, prompt.said, desk, own)
         await session.outbox.drain()
-        if before is not None and isinstance(outcome, Told) and outcome.late:
-            # The turn that it was beside ended first. Nothing else may run while it has a turn of its own.
-            await asyncio.wait((before,))
-            await loop.run_in_executor(self.executor, keep_late, outcome, desk)
         if isinstance(outcome, AsPrompt):
             draft = prompt.retold(outcome.text)
             return False, Prompt(draft.named(), prompt.said, draft)

@@ -81,7 +81,7 @@ class TurnWork:
             raise
         for text in session.workspace.approvals.take_warnings():
             bridge.on_notice(text, "warning")
-        name_after_prompt(self.factory.sessions.archive, session, said)
+        name_after_prompt(self.factory.sessions.store, session, said)
         roots = session.workspace.approvals.rules.roots
         if any(isinstance(part, SaidDocument) and is_elsewhere(part.uri, roots) for part in said):
             session.workspace.approvals.note_others()
@@ -155,7 +155,7 @@ class TurnWork:
                 self._take()
                 store.begin_turn(session.id, turn_id)
                 store.end_turn(session.id, turn_id, "cancelled")
-                name_after_prompt(self.factory.sessions.archive, session, said)
+                name_after_prompt(self.factory.sessions.store, session, said)
         except HermesError:
             log.warning("a cancelled prompt of session %s is not stored", session.id, exc_info=True)
         finally:

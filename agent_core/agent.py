@@ -320,6 +320,7 @@ class AIAgent:
             turn_id,
             messages,
             len(messages),
+            self._token or CancelToken(),
             callbacks.message_callback,
             callbacks.status_callback,
             approvals=self.workspace.approvals,

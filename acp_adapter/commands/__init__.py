@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from acp_adapter.commands.command import AsPrompt, Desk, Outcome, SlashCommand, Told, Typed
 from acp_adapter.commands.custom import CustomCommand
-from acp_adapter.commands.performing import keep_late, perform, refresh_offer, run
+from acp_adapter.commands.performing import perform, refresh_offer, run, store_late
 from acp_adapter.commands.shelf import CommandShelf
 from acp_adapter.commands.typed import is_at_once, is_slashed, offered, typed_command
 
@@ -19,10 +19,10 @@ __all__ = [
     "Typed",
     "is_at_once",
     "is_slashed",
-    "keep_late",
     "offered",
     "perform",
     "refresh_offer",
     "run",
+    "store_late",
     "typed_command",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from agent_core.events import Command, SessionEvent
+from agent_core.events import Command
 from agent_core.prompt_parts import SaidPart, SaidText
 from tools.light_dataclass import dataclass
 
@@ -26,19 +26,15 @@ class Told:
 
     Attributes:
         text: Markdown for the person.
-        shown: what the command has shown before, in order; it is shown again with the answer.
         anew: nothing said so far is to reach the model any more.
         made: a compression of the conversation, which is stored with the answer.
         notice: said beside the conversation: it is no answer, and is not shown again.
-        late: what was shown beside a turn that was over before it could be taken down there.
     """
 
     text: str
-    shown: tuple[SessionEvent, ...] = ()
     anew: bool = False
     notice: bool = False
     made: Compaction | None = None
-    late: tuple[SessionEvent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

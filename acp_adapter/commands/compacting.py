@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from dataclasses import field
 
 from acp_adapter.commands.command import Desk, Told, Typed
 from agent_core.callbacks import CompressionStep, Status
@@ -13,7 +12,7 @@ from agent_core.compressing.turn_compression import window_use
 from agent_core.context.compaction import Compaction
 from agent_core.context.view import shown
 from agent_core.errors import RequestError, TurnInterrupted
-from agent_core.events import ContextCompacted, ContextUsed, SessionEvent
+from agent_core.events import ContextCompacted, ContextUsed
 from agent_core.messages import INTERRUPTED_TURN, Message, closing, repaired
 from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice
@@ -56,24 +55,23 @@ def compact(typed: Typed, desk: Desk) -> Told:
         use = window_use(services.meter, _request(desk, services, history, model), model)
         made = work.compress(history, use, services.meter.measure(model.name), "asked", typed.rest)
     except TurnInterrupted:
-        return Told(_BROKEN_OFF, shown=tuple(watch.shown))
+        return Told(_BROKEN_OFF)
     finally:
         store.keep(session.id, services.kept())
     if made is None:
-        return Told(_NOTHING.format(why=watch.why or _NO_GAIN), shown=tuple(watch.shown))
-    return Told(_told(made, history, watch.why), shown=tuple(watch.shown), made=made)
+        return Told(_NOTHING.format(why=watch.why or _NO_GAIN))
+    return Told(_told(made, history, watch.why), made=made)
 
 
 @dataclass(slots=True)
 class _Watch:
-    """Shows a compression while it goes on, and has what of it is to be shown again."""
+    """Shows a compression while it goes on."""
 
     desk: Desk
     services: SessionServices
     id: str
     event_of: Callable[[str, CompressionStep], ContextCompacted]
     why: str = ""
-    shown: list[SessionEvent] = field(default_factory=list)
 
     @staticmethod
     def keep(_made: Compaction) -> bool:
@@ -81,19 +79,15 @@ class _Watch:
         return True
 
     def step(self, step: CompressionStep) -> None:
-        self._show(self.event_of(self.id, step))
+        self.desk.session.show(self.event_of(self.id, step))
         if step.made is not None and step.window:
-            self._show(ContextUsed(step.made.tokens_after, step.window, step.session_cost))
+            self.desk.session.show(ContextUsed(step.made.tokens_after, step.window, step.session_cost))
 
     def status(self, status: Status) -> None:
         self.why = status.text
 
     def count(self, usage: Usage, cost: float | None) -> None:
         self.services.spend(usage, cost)
-
-    def _show(self, event: SessionEvent) -> None:
-        self.shown.append(event)
-        self.desk.session.outbox.put(event)
 
 
 def _request(desk: Desk, services: SessionServices, history: list[Message], model: ModelChoice) -> ModelRequest:

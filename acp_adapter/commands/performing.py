@@ -22,20 +22,24 @@ from agent_core.sessions.store import SessionStore
 log = logging.getLogger(__name__)
 
 
-class Record(Protocol):
-    """Takes down what happens in a running turn, and shows it in its place there; False where the turn is over."""
+class OwnTurn(Protocol):
+    """The turn of a command that nothing else runs beside; it takes down what the command shows."""
 
-    def __call__(self, event: SessionEvent, *, shown: bool = False) -> bool:
-        """Do so."""
+    @property
+    def turn_id(self) -> str:
+        """Names it."""
+        ...
+
+    def record(self, event: SessionEvent, *, shown: bool = False) -> bool:
+        """Take something down, and show it in its place there."""
         ...
 
 
-def perform(said: Sequence[SaidPart], desk: Desk, beside: Record | None = None) -> Outcome | None:
+def perform(said: Sequence[SaidPart], desk: Desk, own: OwnTurn | None = None) -> Outcome | None:
     """Run the command that a prompt is, on a worker thread. Files of the person's own commands are looked at before.
 
     Args:
-        beside: takes down what happens in the turn that runs meanwhile, or says that it is over; None where none
-            does.
+        own: its turn, which has taken the prompt down; None while another turn has the session.
 
     Returns:
         `Told` when all is done and shown, `AsPrompt` when the turn is to go on with that text in place of the
@@ -43,7 +47,7 @@ def perform(said: Sequence[SaidPart], desk: Desk, beside: Record | None = None) 
     """
     refresh_offer(desk.shelf, desk.session.outbox)
     typed = _typed(said, desk.shelf) if is_slashed(said) else None
-    return None if typed is None else run(typed, desk, beside)
+    return None if typed is None else run(typed, desk, own)
 
 
 def refresh_offer(shelf: CommandShelf, outbox: Outbox) -> None:
@@ -58,47 +62,46 @@ def _typed(said: Sequence[SaidPart], shelf: CommandShelf) -> Typed | None:
     return typed_command(said, shelf.commands, shelf.skills, shelf.prompts, shelf.added)
 
 
-def run(typed: Typed, desk: Desk, beside: Record | None = None) -> Outcome:
+def run(typed: Typed, desk: Desk, own: OwnTurn | None = None) -> Outcome:
     """Run a command; what it tells is shown and stored. Failures are told, too.
 
     Args:
-        beside: as in `perform`.
+        own: as in `perform`.
     """
     try:
         came_out = typed.command.run(typed, desk)
     except HermesError as problem:
-        came_out = Told(problem.public, notice=beside is not None)
+        came_out = Told(problem.public, notice=own is None)
     if isinstance(came_out, AsPrompt):
         return came_out
     told = _with_unused(came_out, typed)
-    turn_id = secrets.token_hex(8)
+    turn_id = secrets.token_hex(8) if own is None else own.turn_id
     if told.notice:
         desk.session.outbox.put(Noticed(f"{turn_id}-notice-1", told.text))
         return told
     answer = AgentText(f"{turn_id}-message-1", told.text)
-    events = (UserSaid(f"{turn_id}-prompt", typed.parts), *told.shown)
-    if told.anew:
-        told = replace(told, text=_begin_anew(desk, turn_id, (*events, PlanChanged(()), answer)) or told.text)
+    if own is None:
+        desk.session.tell_beside(UserSaid(f"{turn_id}-prompt", typed.parts), answer)
+    elif told.anew:
+        told = replace(told, text=_begin_anew(desk, own, answer) or told.text)
         desk.session.outbox.put(replace(answer, text=told.text))
-        return told
-    if beside is not None:
-        # A turn of the command's own would end the one that runs.
-        late = [event for event in events if not beside(event)]
-        if not beside(answer, shown=True):
-            desk.session.outbox.put(answer)
-            late.append(answer)
-        return replace(told, late=tuple(late))
-    desk.session.outbox.put(answer)
-    outcome = COMMAND if told.made is None else COMPACTED
-    if why := _store(desk, turn_id, (*events, answer), outcome, told.made):
-        log.info("the command /%s is not stored: %s", typed.command.name, why)
+    else:
+        own.record(answer, shown=True)
+        outcome = COMMAND if told.made is None else COMPACTED
+        if why := _store(desk, turn_id, outcome, told.made):
+            log.info("the command /%s is not stored: %s", typed.command.name, why)
     return told
 
 
-def keep_late(told: Told, desk: Desk) -> None:
-    """Store what was shown beside a turn that is over, as a turn of the command's own; none may run. Blocks."""
-    if why := _store(desk, secrets.token_hex(8), told.late, COMMAND):
-        log.info("a command beside a turn is not stored: %s", why)
+def store_late(late: Sequence[Sequence[SessionEvent]], desk: Desk) -> None:
+    """Store what commands have shown while no turn was open, each as a turn of its own. Blocks."""
+    for events in late:
+        turn_id = secrets.token_hex(8)
+        journal = desk.factory.sessions.store.journal(desk.session.id, turn_id)
+        for event in events:
+            journal.record(event)
+        if why := _store(desk, turn_id, COMMAND):
+            log.info("a command beside a turn is not stored: %s", why)
 
 
 def _with_unused(told: Told, typed: Typed) -> Told:
@@ -109,10 +112,8 @@ def _with_unused(told: Told, typed: Typed) -> Told:
     return replace(told, text=f"{told.text}\n\n{things} not used: `/{typed.command.name}` takes text only.")
 
 
-def _store(
-    desk: Desk, turn_id: str, events: Sequence[SessionEvent], outcome: str, made: Compaction | None = None
-) -> str:
-    """Store what was typed and told as a turn without messages; why that was not possible, '' if it was.
+def _store(desk: Desk, turn_id: str, outcome: str, made: Compaction | None = None) -> str:
+    """Store what was taken down in a turn without messages; why that was not possible, '' if it was.
 
     All of it is written at its end, so that a kill leaves nothing half done.
     """
@@ -120,20 +121,20 @@ def _store(
     try:
         store.begin_turn(session_id, turn_id)
     except (RequestError, StoreError) as problem:
+        store.end_turn(session_id, turn_id)
         return problem.public
-    journal = store.journal(session_id, turn_id)
-    for event in events:
-        journal.record(event)
     if made is not None:
         store.compact(session_id, turn_id, made)
     store.end_turn(session_id, turn_id, outcome)
     return store.trouble(session_id)
 
 
-def _begin_anew(desk: Desk, turn_id: str, events: Sequence[SessionEvent]) -> str:
+def _begin_anew(desk: Desk, own: OwnTurn, answer: SessionEvent) -> str:
     """Let the model's history begin behind this turn; why that was not possible, '' if it was."""
     store, session = desk.factory.sessions.store, desk.session
-    why = _store(desk, turn_id, events, RESET)
+    for event in (PlanChanged(()), answer):
+        own.record(event)
+    why = _store(desk, own.turn_id, RESET)
     store.reload(session.id)
     if why or (why := _still_seen(store, session.id)):
         return f"The model still sees the conversation: that it begins anew could not be stored. {why}"

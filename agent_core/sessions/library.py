@@ -15,6 +15,7 @@ from agent_core.sessions.daily import DAY, Daily
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.live.leases import is_alive, refuse_living
+from agent_core.sessions.live.live_sessions import Unsaved
 from agent_core.sessions.live.sqlite_store import SqliteSessionStore
 from agent_core.sessions.outputs import SavedOutputs
 from agent_core.sessions.records import SessionRecord
@@ -40,7 +41,6 @@ class SessionLibrary:
         """Take the sessions of `home`; nothing is read or written before the first use."""
         self.database = Database(home.database)
         self.archive = SessionArchive(self.database)
-        self.background = KeptBackground(self.database)
         self._blobs = BlobStore(home.blobs)
         self.outputs = SavedOutputs(home.outputs)
         self._began = self.database.clock()
@@ -48,6 +48,7 @@ class SessionLibrary:
         self._files: FileVersions | None = None
         jobs = (self._index, Daily(self._tidy_up, self.database.clock))
         self.store = SqliteSessionStore(self.database, idle_jobs=jobs)
+        self.background = KeptBackground(self.database, self.store)
 
     @property
     def files(self) -> FileVersions:
@@ -56,7 +57,7 @@ class SessionLibrary:
 
         with self._lock:
             if self._files is None:
-                self._files = FileVersions(self.database, self._blobs)
+                self._files = FileVersions(self.database, self._blobs, self.store)
             return self._files
 
     @property
@@ -153,11 +154,14 @@ class SessionLibrary:
         with contextlib.suppress(UnknownSession):
             self.unload(session_id)
             contents, half_written = self.files.contents_of(session_id), may_be_in(self.database, session_id)
+            workers = [each.id for each in self.archive.children(session_id)]
             there_was = self.archive.delete(session_id)
             self.files.drop(contents)
             # Nothing else tells where it was writing, should it have been killed.
             drop_half_written(half_written, min(self._began, self.database.clock() - _LONGEST_WRITE))
             self.outputs.drop(session_id)
+            for gone in (session_id, *workers):
+                self.store.drop_unsaved(gone)
         return there_was
 
     def prune(self, before: float) -> tuple[str, ...]:
@@ -174,12 +178,14 @@ class SessionLibrary:
         self.files.drop(contents)
         for session_id in deleted:
             self.outputs.drop(session_id)
+            self.store.drop_unsaved(session_id)
         return deleted
 
-    def close(self) -> None:
-        """Write what is left, and let other processes have the sessions."""
-        self.store.close()
+    def close(self) -> Unsaved:
+        """Write what is left, and let other processes have the sessions; what could not be written."""
+        unsaved = self.store.close()
         self.database.close()
+        return unsaved
 
     def _index(self) -> bool:
         from agent_core.sessions.search.index import index_pending  # noqa: PLC0415 - while nothing else is to do
@@ -196,6 +202,7 @@ class SessionLibrary:
         try:
             drop_half_written(may_be_in(self.database), self._began)
             self.archive.drop_empty(self.database.clock() - DAY)
-            self.files.prune()
+            if not self.store.has_backlog():  # which may know of contents that no row refers to yet
+                self.files.prune()
         except StoreError:
             log.warning("tidying up the sessions failed", exc_info=True)

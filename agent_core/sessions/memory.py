@@ -159,6 +159,10 @@ class InMemorySessionStore:
         """There is none: nothing more than memory was promised."""
         return ""
 
+    def is_full(self, session_id: str) -> bool:  # noqa: ARG002
+        """Nothing waits."""
+        return False
+
     def release(self, session_id: str) -> None:
         """Let go of a session, and with it of all that was said in it."""
         with self._lock:

@@ -177,6 +177,10 @@ class SessionStore(Protocol):
         """Why the session is not being saved at the moment, for the person; '' if it is."""
         ...
 
+    def is_full(self, session_id: str) -> bool:
+        """Whether so much of a session waits to be stored that its turn should wait, too. Never waits itself."""
+        ...
+
     def release(self, session_id: str) -> None:
         """Let go of a session: its memory is freed, another process may prompt it. Unknown ids are ignored."""
         ...

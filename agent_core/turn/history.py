@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field
 
 from agent_core.callbacks import Status
 from agent_core.errors import TurnInterrupted
+from agent_core.interrupt import CancelToken
 from agent_core.messages import (
     INTERRUPTED_TURN,
     Content,
@@ -21,6 +23,9 @@ from tools.approval.approvals import Approvals
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 
+_FULL = "So much of this conversation waits to be saved that it goes on only when that works again."
+_LOOK_AGAIN = 0.25
+
 
 @dataclass(slots=True)
 class TurnHistory:
@@ -29,6 +34,7 @@ class TurnHistory:
     Attributes:
         messages: all of it, without the system prompt.
         start: how many of them were there before the turn.
+        token: the turn's.
         on_trouble: is told when storing fails, and when it works again.
         withdrawn: what of the turn the model is not shown again.
         broken_off: the text of the last answer as far as the person has seen it, while no message has it.
@@ -40,6 +46,7 @@ class TurnHistory:
     turn_id: str
     messages: list[Message]
     start: int
+    token: CancelToken = field(default_factory=CancelToken)
     listener: Callable[[Message], None] | None = None
     on_trouble: Callable[[Status], None] | None = None
     withdrawn: tuple[Message, ...] = ()
@@ -51,8 +58,9 @@ class TurnHistory:
         """Store a message.
 
         Raises:
-            TurnInterrupted: another turn has taken this one's place.
+            TurnInterrupted: another turn has taken this one's place, or it was cancelled while it waited for room.
         """
+        self._wait_for_room()
         self._mark(message)
         if not self.store.append(self.session_id, self.turn_id, message):
             raise TurnInterrupted
@@ -70,9 +78,28 @@ class TurnHistory:
         trouble = self.store.trouble(self.session_id)
         if trouble == self._trouble:
             return
-        if self.on_trouble is not None and bool(trouble) != bool(self._trouble):
-            self.on_trouble(Status("storage", trouble or "The conversation is being saved again."))
+        if bool(trouble) != bool(self._trouble):
+            self._tell(trouble or "The conversation is being saved again.")
         self._trouble = trouble
+
+    def _wait_for_room(self) -> None:
+        """Go on only when not too much waits to be stored.
+
+        Raises:
+            TurnInterrupted: the turn was cancelled meanwhile.
+        """
+        store, session_id = self.store, self.session_id
+        if not store.is_full(session_id):
+            return
+        self._tell(f"{_FULL} {store.trouble(session_id)}".rstrip())
+        while not self.token.wait_for(lambda: not store.is_full(session_id), _LOOK_AGAIN):
+            if self.token.is_set():
+                raise TurnInterrupted
+        self.tell_trouble()
+
+    def _tell(self, text: str) -> None:
+        if self.on_trouble is not None:
+            self.on_trouble(Status("storage", text))
 
     def close_off(self, note: str) -> None:
         """Make the history end well: open calls get a result, the assistant has the last word."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from acp_adapter import turn_work
 from acp_adapter.extensions import steer
 from agent_core.agent import AIAgent
 from agent_core.errors import ProviderError
@@ -211,3 +213,65 @@ async def test_what_is_logged_while_a_turns_agent_is_made_says_for_which_turn(
     ((session, turn),) = heard
     assert session == desk.session.id
     assert turn != NOWHERE
+
+
+class TestAnswersOfCommands:
+    """They are shown again in the order in which they were seen."""
+
+    @pytest.fixture
+    async def ended(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[asyncio.Task[str]]:
+        """A turn that has told and stored all, and is not answered yet."""
+        monkeypatch.setattr(turn_work, "refresh_offer", lambda *_: self.answered.wait(10))
+        self.answered = threading.Event()
+        first = desk.begin("say First.")
+        turns = desk.factory.sessions.archive.turns
+        await asyncio.to_thread(wait_until, lambda: [turn.outcome for turn in turns("s")] == ["end_turn"])
+        yield first
+        self.answered.set()
+
+    async def _check(self, desk: Desk, *turns: asyncio.Task[str]) -> list[str]:
+        self.answered.set()
+        for turn in turns:
+            await asyncio.wait_for(turn, 10)
+        shown = desk.texts(desk.shown)
+        assert await asyncio.to_thread(lambda: desk.texts(desk.shown_again)) == shown
+        return [text.partition("\n")[0] for text in shown]
+
+    async def _type(self, desk: Desk, command: str) -> asyncio.Task[str]:
+        """A command whose answer is seen."""
+        count = len(desk.texts(desk.shown))
+        typed = desk.begin(command)
+        await asyncio.to_thread(wait_until, lambda: len(desk.texts(desk.shown)) > count)
+        return typed
+
+    @pytest.mark.parametrize("commands", [("/status",), ("/status", "/tasks"), ("/tasks", "/status", "/tasks")])
+    async def test_between_two_turns(self, desk: Desk, ended: asyncio.Task[str], commands: tuple[str, ...]):
+        second = desk.begin("say Second.")
+        typed = [await self._type(desk, command) for command in commands]
+        said = await self._check(desk, ended, second, *typed)
+        assert (said[0], said[-1], len(said)) == ("First.", "Second.", 2 + len(commands))
+
+    async def test_behind_the_last_turn(self, desk: Desk, ended: asyncio.Task[str]):
+        typed = await self._type(desk, "/status")
+        assert len(await self._check(desk, ended, typed)) == 2
+
+    async def test_between_a_turn_and_another_command(self, desk: Desk, ended: asyncio.Task[str]):
+        named = desk.begin("/title A name")
+        typed = await self._type(desk, "/status")
+        said = await self._check(desk, ended, named, typed)
+        assert (len(said), "A name" in said[-1]) == (3, True)
+
+    async def test_between_two_turns_of_which_the_second_is_cancelled(self, desk: Desk, ended: asyncio.Task[str]):
+        second = desk.begin("say Second.")
+        typed = await self._type(desk, "/status")
+        desk.session.cancel()
+        assert len(await self._check(desk, ended, second, typed)) == 2
+
+    async def test_within_a_turn(self, desk: Desk, tool: Stubborn):
+        self.answered = threading.Event()
+        turn = desk.begin("say First.\ncall stubborn {}\nsay Last.")
+        assert await asyncio.to_thread(tool.entered.wait, 10)
+        assert await desk.prompt("/status") == "end_turn"
+        tool.release.set()
+        said = await self._check(desk, turn)
+        assert (said[0], said[-1], len(said)) == ("First.", "Last.", 3)

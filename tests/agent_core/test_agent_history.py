@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 
 import pytest
 
 from agent_core.callbacks import AgentCallbacks, Status
 from agent_core.errors import ModelFailed, ProviderConnectionError, StoreError
+from agent_core.interrupt import CancelToken
 from agent_core.messages import INTERRUPTED_TURN, assistant_message, tool_call, user_message
 from agent_core.providers.base import Finished, ReasoningDelta, TextDelta, ToolCallStarted
+from agent_core.sessions.database.database import Database
+from agent_core.sessions.live import live_sessions
+from agent_core.sessions.live.housekeeping import Rhythm
+from agent_core.sessions.live.sqlite_store import SqliteSessionStore
 from agent_core.sessions.memory import InMemorySessionStore
 from tests.support.agents import JournalStore, assert_well_formed, in_background, make_agent, roles
 from tests.support.scripted_provider import Hold, says, uses
@@ -309,3 +315,68 @@ def test_that_nothing_can_be_stored_is_told_once_in_the_turn_in_which_it_begins(
     result = agent.run_conversation("hi", callbacks=AgentCallbacks(status_callback=told.append))
     assert result["final_response"] == "Hello."
     assert told == [Status("storage", "The disk is full.")]
+
+
+class Full(InMemorySessionStore):
+    """Has no room before `stored` is set."""
+
+    def __init__(self):
+        super().__init__()
+        self.stored = threading.Event()
+
+    def is_full(self, session_id):
+        return not self.stored.is_set()
+
+    def trouble(self, session_id):
+        return "" if self.stored.is_set() else "The disk is full."
+
+
+def test_a_turn_of_which_too_much_waits_to_be_stored_waits_too_and_says_so(tmp_path):
+    store, told = Full(), list[Status]()
+    agent = make_agent(tmp_path, says("Hello."), session_store=store)
+
+    def listen(status):
+        told.append(status)
+        assert store.messages(agent.session_id) == []
+        store.stored.set()
+
+    result = agent.run_conversation("hi", callbacks=AgentCallbacks(status_callback=listen))
+    assert result["final_response"] == "Hello."
+    [status] = told
+    assert status.kind == "storage"
+    assert status.text.startswith("So much of this conversation waits to be saved")
+    assert "The disk is full." in status.text
+
+
+def test_a_turn_that_waits_for_room_can_be_cancelled(tmp_path):
+    store, token = Full(), CancelToken()
+    agent = make_agent(tmp_path, says("Hello."), session_store=store)
+    callbacks = AgentCallbacks(status_callback=lambda _: token.cancel())
+    result = agent.run_conversation("hi", callbacks=callbacks, token=token)
+    assert result["stop_reason"] == "cancelled"
+
+
+def test_a_full_queue_lets_the_turn_go_on_once_the_database_takes_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(live_sessions, "MOST_BYTES", 1)
+    database = Database(tmp_path / "hermes-acp.db", patience=0.0)
+    store = SqliteSessionStore(database, rhythm=Rhythm(patience=0.0, retry=0.01, backlog=0.01))
+    store.create("s", str(tmp_path))
+    other = sqlite3.connect(database.path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    agent = make_agent(tmp_path, says("Hello."), session_store=store, session_id="s")
+    told = []
+
+    def listen(status):
+        told.append(status.text)
+        if len(told) == 1:
+            other.execute("ROLLBACK")
+
+    try:
+        result = agent.run_conversation("hi", callbacks=AgentCallbacks(status_callback=listen))
+        assert result["final_response"] == "Hello."
+        assert told[0].startswith("So much of this conversation waits")
+        assert roles(store.messages("s")) == ["user", "assistant"]
+    finally:
+        other.close()
+        store.close()
+        database.close()

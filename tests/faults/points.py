@@ -27,7 +27,6 @@ def _half(scene: str, seam: str, nth: int, **more: Any) -> Point:
     return Point(scene, Fault(seam, HALF, nth=nth, **more))
 
 
-_BACKGROUND = "agent_core.sessions.background"
 _LIVE = "agent_core.sessions.live"
 _DATABASE = "agent_core.sessions.database"
 _ARCHIVE = "agent_core.sessions.archive"
@@ -72,15 +71,19 @@ STORE = {
     "store: a session is marked as deleted": _at("a delete", f"{_ARCHIVE}.deleting:finish_deletes"),
     "store: within the rows of a deleted session": _at("a delete", f"{_ARCHIVE}.deleting:_delete_batch", "after", 3),
     "store: before a deleted session's last row": _at("a delete", f"{_ARCHIVE}.deleting:_delete_rows", "after"),
-    "background: a task is noted": _at("a task", f"{_BACKGROUND}.kept:write_task", "after"),
-    "background: its news are noted": _at("a task that tells", f"{_BACKGROUND}.kept:insert_news", "after"),
+    "background: a task is noted": _at("a task", f"{_LIVE}.backlog:write_task", "after"),
+    "background: its news are noted": _at("a task that tells", f"{_LIVE}.backlog:insert_news", "after"),
+    "unsaved: within its file": _half("an end under a lock", "os.write", 1, caller=f"{_LIVE}.backlog"),
+    "unsaved: before its file gets its name": _at("an end under a lock", "os.replace", path="unsaved"),
+    "unsaved: its file is there": _at("an end under a lock", "os.replace", "after", path="unsaved"),
+    "unsaved: stored, and its file is there still": _at("an end after a lock", f"{_LIVE}.backlog:Spooled.remove"),
     "protocol: within the turn's answer": _half("a turn", "os.write", 1, caller="acp_adapter", holds="stopReason"),
 }
 
 FILES = {
     "files: what was there is kept, without its name": _at("an edit", "os.replace", caller=f"{_FILES}.blobs"),
     "files: what was there is kept": _at("an edit", "os.replace", "after", caller=f"{_FILES}.blobs"),
-    "files: the change is noted, not committed": _at("an edit", f"{_FILES}.call_history:add_changes", "after"),
+    "files: the change is noted, not committed": _at("an edit", f"{_FILES}.keeping:add_changes", "after"),
     "files: the temporary file is there": _at("an edit", f"{_REPLACING}:_write_temporary", "after"),
     "files: after the rename": _at("an edit", "os.replace", "after", caller=_REPLACING),
     "files: a new file's temporary file": _at("a new file", f"{_REPLACING}:_write_temporary", "after"),

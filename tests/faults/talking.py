@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 from contextlib import closing
@@ -124,10 +125,30 @@ async def _talk_much(stage: Stage, agent: Editor) -> None:
         await stage.say(agent, f"say Answer {number}. {'words ' * 400}")
 
 
+def _has_what_was_unsaved(stage: Stage, view: MergedView) -> None:
+    assert "".join(view.texts()).count("Unsaved.") == 1
+
+
 async def _close(stage: Stage, agent: Editor) -> None:
     await stage.say(agent, "say First.")
     agent.close_stdin()
     await agent.exit_code(_WAITING)
+
+
+def _ends_under_a_lock(seconds: float) -> Act:
+    """Another program holds the database at the end of the input, and for so long behind it."""
+
+    async def act(stage: Stage, agent: Editor) -> None:
+        with closing(sqlite3.connect(stage.home / "hermes-acp.db", isolation_level=None)) as holder:
+            holder.execute("BEGIN IMMEDIATE")
+            await agent.prompt(stage.session, "say Unsaved.")
+            agent.close_stdin()
+            if seconds < _WAITING:
+                await asyncio.sleep(seconds)
+                holder.execute("ROLLBACK")
+            await agent.exit_code(_WAITING)
+
+    return act
 
 
 TALKING = {
@@ -146,4 +167,6 @@ TALKING = {
     "a task": Scene(_begins("echo done"), holds=_task_is_told_of),
     "a task that tells": Scene(_begins("sleep 1; echo done"), holds=_task_is_told_of),
     "the end": Scene(_close),
+    "an end under a lock": Scene(_ends_under_a_lock(_WAITING), before=says("say First.")),
+    "an end after a lock": Scene(_ends_under_a_lock(1.0), before=says("say First."), shown=_has_what_was_unsaved),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,6 +80,17 @@ class Ground:
                 with suppress(ValueError, FileNotFoundError):  # it was not written to its end, or is undone just now
                     pid = int(path.read_text(encoding="utf-8"))
                     self._seen[path.name] = pid, _begun(pid)
+        if unseen := [name for name in self.waiting() if name not in self._seen]:
+            self._look_at_commands(unseen)
+
+    def _look_at_commands(self, names: Sequence[str]) -> None:
+        """See those that run in plan mode, where they can write no file: their shells have the command as a word."""
+        for process in Path("/proc").iterdir():
+            with suppress(OSError):
+                words = (process / "cmdline").read_bytes() if process.name.isdecimal() else b""
+                for name in names:
+                    if f"> .pids/{name};".encode() in words:
+                        self._seen[name] = int(process.name), _begun(int(process.name))
 
     def alive(self, prefix: str) -> dict[str, int]:
         """Those that told of themselves in files of that name, and run; another may have the number of one."""

@@ -15,6 +15,7 @@ from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.files.call_history import CallHistory
 from agent_core.sessions.files.versions import FileVersions, VersionLimits
+from agent_core.sessions.live.sqlite_store import SqliteSessionStore
 from agent_core.sessions.rewind.rewinder import FileStep, Rewinder, RewindReport
 from tools.context import CommandSpec
 from tools.environments.local_files import LocalFileSystem
@@ -39,7 +40,8 @@ class FileBench:
         self.now = time.time()
         self.database = Database(self.home / "hermes-acp.db", clock=lambda: self.now)
         self.blobs = BlobStore(self.home / "blobs")
-        self.versions = FileVersions(self.database, self.blobs, limits)
+        self.store = SqliteSessionStore(self.database, background=False)
+        self.versions = FileVersions(self.database, self.blobs, self.store, limits)
         self.rewinder = Rewinder(self.database, self.blobs)
         self.turn = 0
         self._files = LocalFileSystem()

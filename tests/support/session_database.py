@@ -27,10 +27,15 @@ class Clock:
 
 
 class FailingDatabase(Database):
-    """Fails when the test says so: before a transaction, or after its commit, whose outcome nobody is told then."""
+    """Fails when the test says so: before a transaction, or after its commit, whose outcome nobody is told then.
+
+    Attributes:
+        commits_told: after so many commits `fails_after` counts; None: at once.
+    """
 
     fails_before: StoreError | None = None
     fails_after: StoreError | None = None
+    commits_told: int | None = None
 
     @contextlib.contextmanager
     def write(self, patience: float | None = None) -> Iterator[sqlite3.Connection]:
@@ -38,7 +43,9 @@ class FailingDatabase(Database):
             raise self.fails_before
         with super().write(patience) as connection:
             yield connection
-        if self.fails_after is not None:
+        if self.commits_told:
+            self.commits_told -= 1
+        elif self.fails_after is not None:
             raise self.fails_after
 
 
@@ -67,7 +74,7 @@ class Desk:
         return SqliteSessionStore(
             self.database,
             identity,
-            rhythm=Rhythm(patience=self.patience),
+            rhythm=Rhythm(patience=self.patience, at_end=0.0),
             clock=self.clock,
             background=False,
             idle_jobs=self.idle_jobs,

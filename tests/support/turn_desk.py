@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.choosing import Chooser
 from acp_adapter.handshake import SessionSeed
+from acp_adapter.links.draft import Draft
 from acp_adapter.session import SessionState, Ticket
 from acp_adapter.session_manager import SessionManager
 from acp_adapter.turn import Prompt, TurnRunner
@@ -27,6 +28,7 @@ from agent_core.messages import Message
 from agent_core.prompt_parts import SaidText
 from agent_core.providers.offline import OfflineProvider
 from agent_core.services import SessionServices
+from agent_core.sessions.events.replay import replayed
 from agent_core.workspace import Workspace
 from tests.support.agent_end import AgentEnd, RawClient
 from tests.support.gate import Gate
@@ -35,6 +37,10 @@ from tools.errors import ToolInterrupted
 
 _T = TypeVar("_T")
 _LIMIT = 0.5
+
+
+def _retold(text: str) -> Draft:
+    return Draft(({"type": "text", "text": text},))
 
 
 class Stubborn:
@@ -126,7 +132,8 @@ class Desk:
         return asyncio.create_task(self._run(text))
 
     async def _run(self, text: str) -> str:
-        prompt, ticket = Prompt(text, (SaidText(text),)), Ticket("p", CancelToken())
+        retold = _retold if text.startswith("/") else None
+        prompt, ticket = Prompt(text, (SaidText(text),), retold=retold), Ticket("p", CancelToken())
         return (await self.runner.run(self.session, prompt, ticket)).stop
 
     async def prompt(self, text: str) -> str:
@@ -146,6 +153,19 @@ class Desk:
     @property
     def text(self) -> str:
         return "".join(event.text for event in self.shown if isinstance(event, AgentText))
+
+    def texts(self, events: Iterable[SessionEvent]) -> list[str]:
+        """What the agent and its commands have said, message by message."""
+        found: dict[str, str] = {}
+        for event in events:
+            if isinstance(event, AgentText):
+                found[event.message_id] = found.get(event.message_id, "") + event.text
+        return [text.strip() for text in found.values()]
+
+    @property
+    def shown_again(self) -> list[SessionEvent]:
+        """What a load would show."""
+        return list(replayed(self.factory.sessions.archive.story("s")))
 
     @property
     def history(self) -> list[Message]:

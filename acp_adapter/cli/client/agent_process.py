@@ -16,7 +16,8 @@ from tools.environments.process_groups import APART, signal_group
 from tools.os_flags import SIGKILL
 
 _STDERR_LINES = 20
-_SECONDS_TO_EXIT = 5.0
+# Ours may try for some seconds to store what another program kept it from storing.
+_SECONDS_TO_EXIT = 10.0
 _SECONDS_TO_TERMINATE = 2.0
 
 
@@ -95,6 +96,10 @@ class AgentProcess:
         else:
             lines.append("It wrote nothing to stderr. Run the command by hand to see what it does.")
         return AgentDied("\n".join(lines))
+
+    def last_words(self) -> str:
+        """What the agent, which has ended, wrote to stderr at last if it ended with an exit code for that."""
+        return "\n".join(self._stderr_tail) if (self._process.returncode or 0) > 0 else ""
 
     def close(self, *, patient: bool = True) -> None:
         """End the agent: close its input and wait; then, or at once unless `patient`, terminate and kill it."""

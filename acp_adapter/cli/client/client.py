@@ -10,6 +10,7 @@ import itertools
 import json
 import math
 import queue
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -92,6 +93,8 @@ class AcpClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close(patient=kind is None or issubclass(kind, Exception))
+        if kind is None and (said := self._process.last_words()):
+            sys.stderr.write(f"{said}\n")
 
     @property
     def fills_forms(self) -> bool:

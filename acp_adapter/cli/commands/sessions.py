@@ -51,6 +51,7 @@ def _run(options: argparse.Namespace, home: Home) -> int:
     from agent_core.sessions.library import SessionLibrary  # noqa: PLC0415
 
     library = SessionLibrary(home)
+    library.store.take_in()
     try:
         return _act(options, library)
     finally:

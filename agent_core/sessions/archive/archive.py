@@ -19,6 +19,7 @@ from agent_core.sessions.archive.session_rows import (
     options_text,
     path_text,
     roots_text,
+    write_title,
 )
 from agent_core.sessions.archive.titles import TitleSource, clean_title
 from agent_core.sessions.archive.transcripts import read_rows, read_turns, transcript_of
@@ -27,12 +28,6 @@ from agent_core.sessions.events.stored_values import plain_text
 from agent_core.sessions.live.leases import ProcessIdentity, read_holder, refuse_living
 from agent_core.sessions.records import NewSession, SessionPage, SessionRecord, Transcript, TurnRecord
 from agent_core.sessions.sound import read_sound, set_session_aside
-
-_BETTER_THAN: Mapping[TitleSource, tuple[str, ...]] = {
-    "prompt": (),  # the first prompt names a session, not the latest
-    "model": ("prompt", "model"),
-    "person": ("prompt", "model", "person"),
-}
 
 
 class SessionArchive:
@@ -154,16 +149,7 @@ class SessionArchive:
         """
         cleaned = clean_title(title)
         with self.database.write() as connection:
-            query = "SELECT title, title_source FROM sessions WHERE id = ? AND archived < ?"
-            row = connection.execute(query, (plain_text(session_id), DELETING)).fetchone()
-            if row is None:
-                raise UnknownSession(session_id)
-            if not cleaned or (row[0] is not None and row[1] not in (*_BETTER_THAN[source], None)):
-                return False
-            connection.execute(
-                "UPDATE sessions SET title = ?, title_source = ? WHERE id = ?", (cleaned, source, session_id)
-            )
-            return True
+            return bool(cleaned) and write_title(connection, session_id, cleaned, source)
 
     def archive(self, session_id: str, archived: bool) -> None:
         """Put a session aside, or take it back: it is listed apart.

@@ -7,11 +7,18 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agent_core.errors import UnknownSession
 from agent_core.sessions.events.stored_values import plain_text
 from agent_core.sessions.records import NewSession
 
 # The values of `archived`. A session that is being deleted is in no view any more; its rows go bit by bit.
 IN_USE, ARCHIVED, DELETING = 0, 1, 2
+
+_BETTER_THAN: Mapping[str, tuple[str, ...]] = {
+    "prompt": (),  # the first prompt names a session, not the latest
+    "model": ("prompt", "model"),
+    "person": ("prompt", "model", "person"),
+}
 
 Row = tuple[Any, ...]
 """A row as it comes from the database."""
@@ -40,6 +47,25 @@ def insert_new(connection: sqlite3.Connection, new: NewSession, now: float) -> b
         ),
     )
     return added.rowcount == 1
+
+
+def write_title(connection: sqlite3.Connection, session_id: str, title: str, source: str) -> bool:
+    """Give a session a title; False where it keeps the better one that it has.
+
+    Args:
+        source: whose words it is, as in `titles.TitleSource`.
+
+    Raises:
+        UnknownSession: there is no such session.
+    """
+    query = "SELECT title, title_source FROM sessions WHERE id = ? AND archived < ?"
+    row = connection.execute(query, (plain_text(session_id), DELETING)).fetchone()
+    if row is None:
+        raise UnknownSession(session_id)
+    if row[0] is not None and row[1] not in (*_BETTER_THAN[source], None):
+        return False
+    connection.execute("UPDATE sessions SET title = ?, title_source = ? WHERE id = ?", (title, source, session_id))
+    return True
 
 
 def path_text(path: str) -> str:

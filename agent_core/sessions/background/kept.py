@@ -1,37 +1,35 @@
-"""What goes on behind the turns of sessions, kept in the database. Storing never fails: what cannot be, is logged."""
+"""What goes on behind the turns of sessions, kept in the database: stored in order with what the turns store."""
 
 from __future__ import annotations
 
-import logging
-import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from agent_core.background.news import News
 from agent_core.background.tasks import TaskInfo
-from agent_core.errors import StoreError
-from agent_core.sessions.background.rows import delete_news, insert_news, read_news, read_tasks, write_task
+from agent_core.sessions.background.rows import read_news, read_tasks
 from agent_core.sessions.database.database import Database
-
-log = logging.getLogger(__name__)
+from agent_core.sessions.live.backlog import DropNews, KeepNews, KeepTask
+from agent_core.sessions.live.sqlite_store import SqliteSessionStore
 
 
 class KeptBackground:
     """News that are not delivered, and tasks. Blocking, thread-safe."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, store: SqliteSessionStore) -> None:
         self._database = database
+        self._store = store
 
     def keep_news(self, session_id: str, news: News) -> None:
         """Store one, until a message that tells of it is stored."""
-        self._write(session_id, lambda connection: insert_news(connection, session_id, news))
+        self._store.note(session_id, KeepNews(news))
 
     def drop_news(self, session_id: str, news: Sequence[News]) -> None:
         """Forget some that need no message any more."""
-        self._write(session_id, lambda connection: delete_news(connection, session_id, [each.id for each in news]))
+        self._store.note(session_id, DropNews(tuple(each.id for each in news)))
 
     def keep_task(self, session_id: str, task: TaskInfo) -> None:
         """Store a task as it is now."""
-        self._write(session_id, lambda connection: write_task(connection, session_id, task))
+        self._store.note(session_id, KeepTask(task))
 
     def news(self, session_id: str) -> list[News]:
         """What was not delivered, oldest first.
@@ -50,10 +48,3 @@ class KeptBackground:
         """
         with self._database.read() as connection:
             return read_tasks(connection, session_id)
-
-    def _write(self, session_id: str, change: Callable[[sqlite3.Connection], None]) -> None:
-        try:
-            with self._database.write() as connection:
-                change(connection)
-        except StoreError:
-            log.warning("what goes on behind session %s could not be stored", session_id, exc_info=True)

@@ -113,6 +113,17 @@ class TurnJournal:
         self._calls: dict[str, _Entry] = {}
         self._whole: dict[type[SessionEvent], _Entry] = {}
 
+    @classmethod
+    def of(cls, rows: Sequence[JournalRow]) -> TurnJournal:
+        """A closed one, that has nothing but these rows to give."""
+        made = cls()
+        made._editions = [0] * (1 + max((row.position for row in rows), default=-1))
+        for row in rows:
+            made._editions[row.position] = row.edition
+        made.put_back(rows)
+        made.close()
+        return made
+
     @property
     def is_dirty(self) -> bool:
         """Whether there is something that was not taken yet; a long row may still be held back for some seconds."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,21 +10,17 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
 
-from agent_core.sessions.files.keeping import Keeper
+from agent_core.sessions.files.keeping import (
+    CallOfTurn,
+    EndCommand,
+    Keeper,
+    NoteChanges,
+    TakeBackChanges,
+    lost_change,
+)
 from agent_core.sessions.files.looking import NOTHING, UNKNOWN, FileState, kept_mode, look, sha256
 from agent_core.sessions.files.paths import missing_folders, settled, shown_path
-from agent_core.sessions.files.version_rows import (
-    Cause,
-    Change,
-    Origin,
-    add_changes,
-    complete_change,
-    folder_changed,
-    folder_made,
-    remove_changes,
-    told_elsewhere,
-    turn_number,
-)
+from agent_core.sessions.files.version_rows import Change, Origin, folder_changed, folder_made
 from tools.changes.held_content import ContentCache
 from tools.changes.observation import FileBefore, FileDifference, Observation, ObservationLimits
 from tools.context import CommandSpec
@@ -60,17 +55,15 @@ class CallHistory:
         """Keep `before`, and note what `path` will hold."""
         try:
             return self._writing(settled(path), before, after)
-        except Exception:  # an edit goes on whatever keeps its past from being kept
-            log.exception("What %s was is not kept", shown_path(path))
-            return nothing_noted
+        except Exception as problem:  # noqa: BLE001 - an edit goes on whatever keeps its past from being kept
+            return self.give_up(problem, path)
 
     def moving(self, source: Path, target: Path) -> TakeBack:
         """Keep the file `source`, and note both ends of its way."""
         try:
             return self._moving(settled(source), settled(target))
-        except Exception:  # as above
-            log.exception("What %s was is not kept", shown_path(source))
-            return nothing_noted
+        except Exception as problem:  # noqa: BLE001 - as above
+            return self.give_up(problem, source, target)
 
     @contextmanager
     def command(
@@ -85,6 +78,16 @@ class CallHistory:
         finally:
             if watched is not None:
                 self._finish(watched)
+
+    def give_up(self, problem: Exception, *paths: Path) -> TakeBack:
+        """A person who takes the turn back is told of these files, at least."""
+        log.error("What %s was is not kept", shown_path(paths[0]), exc_info=problem)
+        try:
+            why = f"what it was could not be kept ({type(problem).__name__})"
+            return self.note("tool", [lost_change(path, why) for path in paths])
+        except Exception:  # as above
+            log.exception("Nor is it noted that it was changed")
+            return nothing_noted
 
     def _writing(self, path: Path, before: bytes | None, after: bytes | None) -> TakeBack:
         mode = _mode_now(path)
@@ -117,7 +120,7 @@ class CallHistory:
 
     def _watch(self, spec: CommandSpec) -> _Watched | None:
         limits = ObservationLimits(max_file_bytes=self.keeper.limits.max_file_bytes)
-        began, until = self.keeper.database.clock(), time.monotonic() + limits.max_copy_seconds
+        began, until = self.keeper.clock(), time.monotonic() + limits.max_copy_seconds
         try:
             seen = Observation(spec, self.roots, limits, cache=self.cache, skipped=self.skipped)
             watched = _Watched(seen, began)
@@ -141,12 +144,8 @@ class CallHistory:
             return
         for change in changes:
             watched.folders |= {folder.path: folder for folder in _missing_folders(change.path)}
-
-        def begin(connection: sqlite3.Connection) -> None:
-            ids = self._add(connection, "command", changes)
-            watched.rows = dict(zip((change.path for change in changes), ids, strict=False))
-
-        self.keeper.write(begin)
+        watched.begun = self._call()
+        self.keeper.queue.note(self.session_id, NoteChanges(watched.begun, "command", changes))
         for file, change in zip(watched.seen.foreseen, changes, strict=True):
             self.make_sure(change, file.content)
 
@@ -168,24 +167,14 @@ class CallHistory:
                 watched.folders.setdefault(path, folder_changed(path, each.before, each.after))
             folders = (folder for path, folder in watched.folders.items() if folder.before.hash or path.is_dir())
             changes = [*folders, *new]
-            foreign: set[Path] = set()
-
-            def end(connection: sqlite3.Connection) -> None:
-                for path, row in watched.rows.items():
-                    if path in after:
-                        complete_change(connection, row, after[path])
-                void = [row for path, row in watched.rows.items() if path not in after or path in again]
-                remove_changes(connection, void)
-                foreign.update(told_elsewhere(connection, self.session_id, changes, watched.began))
-                own = [change for change in changes if change.path not in foreign]
-                self._add(connection, "command", [change for change in own if self._is_named(change, foreseen)])
-                self._add(connection, "found", [change for change in own if not self._is_named(change, foreseen)])
-
-            if watched.rows or watched.seen.foreseen or changes:
-                self.keeper.write(end)
+            named = [change for change in changes if self._is_named(change, foreseen)]
+            others = [change for change in changes if not self._is_named(change, foreseen)]
+            end = EndCommand(self._call(), watched.begun, after, again, named, others, watched.began)
+            if watched.begun is not None or changes:
+                self.keeper.queue.note(self.session_id, end)
             for one, change in zip(found, new, strict=True):
                 self.make_sure(change, one.before.content)
-            own = (one for one in differences if settled(one.path) not in foreign)
+            own = (one for one in differences if settled(one.path) not in end.foreign)
             watched.changed.extend(filter(None, map(_changed, own)))
         except Exception:  # the command's result counts
             log.exception("What a command has changed is not kept")
@@ -216,38 +205,27 @@ class CallHistory:
 
     def note(self, origin: Origin, changes: Sequence[Change]) -> TakeBack:
         """Store changes that are about to be made."""
-        rows: list[int] = []
-
-        def add(connection: sqlite3.Connection) -> None:
-            rows[:] = self._add(connection, origin, changes)
+        call = self._call()
 
         def take_back() -> None:
-            try:
-                self.keeper.write(lambda connection: remove_changes(connection, rows))
-            except Exception:  # the call's own failure is what counts
-                log.exception("A change that was not made is noted")
+            self.keeper.queue.note(self.session_id, TakeBackChanges(call))
 
-        self.keeper.write(add)
+        self.keeper.queue.note(self.session_id, NoteChanges(call, origin, tuple(changes)))
         return take_back
 
-    def _add(self, connection: sqlite3.Connection, origin: Origin, changes: Sequence[Change]) -> list[int]:
-        turn = turn_number(connection, self.session_id, self.turn_id)
-        if turn is None:
-            log.info("Turn %s is not stored: what its files were is not kept", self.turn_id)
-            return []
-        cause = Cause(self.session_id, turn, self.call_id, origin)
-        return add_changes(connection, cause, changes, self.keeper.database.clock())
+    def _call(self) -> CallOfTurn:
+        return CallOfTurn(self.turn_id, self.call_id, self.keeper.moment())
 
 
 @dataclass(slots=True)
 class _Watched:
-    """A command that runs: what was seen before it, the rows about that, directories that were not there or are
-    others by its end, what is to be kept after it, and in the end the files whose text is another.
+    """A command that runs: what was seen before it, when that was noted, directories that were not there or are others
+    by its end, what is to be kept after it, and in the end the files whose text is another.
     """
 
     seen: Observation
     began: float
-    rows: dict[Path, int] = field(default_factory=dict)
+    begun: CallOfTurn | None = None
     folders: dict[Path, Change] = field(default_factory=dict)
     postponed: set[Path] = field(default_factory=set)
     changed: list[ChangedFile] = field(default_factory=list)

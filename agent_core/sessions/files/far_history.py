@@ -5,7 +5,6 @@ What commands change there is not looked for: that would be a look at all of its
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,13 +14,11 @@ from agent_core.sessions.files.call_history import CallHistory
 from agent_core.sessions.files.disk import stored_far
 from agent_core.sessions.files.looking import NOTHING, FileState, sha256
 from agent_core.sessions.files.version_rows import Change
-from tools.files.history import TakeBack, nothing_noted
+from tools.files.history import TakeBack
 
 if TYPE_CHECKING:
     from tools.context import CommandSpec, FileSystem
     from tools.result import ChangedFile
-
-log = logging.getLogger(__name__)
 
 
 class FarHistory:
@@ -42,9 +39,8 @@ class FarHistory:
         """Keep `before`, and note what `path` will hold."""
         try:
             return self._note(path, before, after)
-        except Exception:  # an edit goes on whatever keeps its past from being kept
-            log.exception("What a file of %s was is not kept", self._where)
-            return nothing_noted
+        except Exception as problem:  # noqa: BLE001 - an edit goes on whatever keeps its past from being kept
+            return self._rows.give_up(problem, stored_far(self._where, path))
 
     def moving(self, source: Path, target: Path) -> TakeBack:
         """Keep the file `source`, and note both ends of its way."""
@@ -52,9 +48,8 @@ class FarHistory:
             with self._files().open(source) as stream:
                 content = stream.read()
             gone, come = self._note(source, content, None), self._note(target, None, content)
-        except Exception:  # as above
-            log.exception("What a file of %s was is not kept", self._where)
-            return nothing_noted
+        except Exception as problem:  # noqa: BLE001 - as above
+            return self._rows.give_up(problem, *(stored_far(self._where, path) for path in (source, target)))
 
         def take_back() -> None:
             gone()

@@ -1,31 +1,41 @@
-"""Keeps contents and writes rows about them, without ever holding up or failing the change that they are about."""
+"""Keeps contents, and what is noted about them in the queue of their session, without ever holding up or failing the
+change that they are about.
+"""
 
 from __future__ import annotations
 
 import logging
 import sqlite3
 import threading
-import time
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import field
 from pathlib import Path
+from typing import ClassVar, Protocol
 
 from agent_core.errors import StoreError
-from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
-from agent_core.sessions.files.looking import FileState, kept_mode, sha256
+from agent_core.sessions.files.looking import UNKNOWN, FileState, kept_mode, sha256
 from agent_core.sessions.files.paths import shown_path
+from agent_core.sessions.files.version_rows import (
+    Cause,
+    Change,
+    Origin,
+    add_changes,
+    complete_change,
+    noted_rows,
+    remove_changes,
+    told_elsewhere,
+    turn_number,
+)
+from agent_core.sessions.live.backlog import Operation
+from agent_core.sessions.live.turn_rows import close_turn, insert_turn
 from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 
-_PATIENCE = 0.5
-# While the database cannot be written, each change must not pay for finding that out again.
-_LEFT_ALONE = 2.0
-_MOST_WAITING = 1000
-
-Action = Callable[[sqlite3.Connection], None]
-"""Writes rows, in a transaction of its own or with others. It may be run again if that was rolled back."""
+_BYTES_A_CHANGE = 512
+_TICK = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,30 +61,140 @@ class Kept:
     lost: str = ""
 
 
-class Keeper:
-    """Shared by all calls of a process; safe for threads.
+class Queue(Protocol):
+    """Where what a session stores waits in order."""
 
-    Rows that cannot be written now wait in memory, in order, and are tried again with the next ones.
+    def note(self, session_id: str, operation: Operation) -> None:
+        """Store it after what waits already, now or as soon as that works. Never raises for the database's sake."""
+        ...
 
-    Args:
-        timer: seconds that only go forward.
+
+@dataclass(frozen=True, slots=True)
+class CallOfTurn:
+    """A tool call, and the turn that it is of. `at` tells apart what one call notes; in seconds since the epoch."""
+
+    turn_id: str
+    call_id: str
+    at: float
+
+
+@dataclass(slots=True, eq=False)
+class NoteChanges(Operation):
+    """Changes of files that are about to be made, or were made.
+
+    Attributes:
+        was_tried: it may be stored, for all that is known.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        blobs: BlobStore,
-        limits: VersionLimits,
-        timer: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.database = database
+    call: CallOfTurn
+    origin: Origin
+    changes: Sequence[Change]
+    was_tried: bool = False
+    needs_lease: ClassVar[bool] = False
+
+    @property
+    def size(self) -> int:
+        """That of its rows."""
+        return _BYTES_A_CHANGE * (1 + len(self.changes))
+
+    def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
+        """Add a row for each change, unless they are there."""
+        number = number_for(connection, session_id, self.call)
+        was_tried, self.was_tried = self.was_tried, True
+        if was_tried and noted_rows(connection, session_id, number, self.call.call_id, self.call.at):
+            return
+        cause = Cause(session_id, number, self.call.call_id, self.origin)
+        add_changes(connection, cause, self.changes, self.call.at)
+
+    def instead(self, why: str) -> Operation | None:
+        """The same files, whose past is lost."""
+        if all(change.lost for change in self.changes):
+            return None
+        return NoteChanges(self.call, self.origin, [lost_change(change.path, why) for change in self.changes])
+
+
+@dataclass(slots=True, eq=False)
+class EndCommand(Operation):
+    """What a command has changed, where `NoteChanges` of `begun` has told what it might.
+
+    Attributes:
+        begun: None where nothing was foreseen.
+        left: what it has left at the paths that it did change.
+        again: foreseen paths of which more is known by now: they are among the further changes.
+        named, found: further changes, of files that it names and of others.
+        since: when it began, in seconds since the epoch.
+        foreign: of `found` and `named`, what another session has changed; known once it is stored.
+        was_tried: as in `NoteChanges`.
+    """
+
+    call: CallOfTurn
+    begun: CallOfTurn | None
+    left: Mapping[Path, FileState]
+    again: AbstractSet[Path]
+    named: Sequence[Change]
+    found: Sequence[Change]
+    since: float
+    foreign: AbstractSet[Path] = field(default_factory=frozenset)
+    was_tried: bool = False
+    needs_lease: ClassVar[bool] = False
+
+    @property
+    def size(self) -> int:
+        """That of its rows."""
+        return _BYTES_A_CHANGE * (1 + len(self.left) + len(self.named) + len(self.found))
+
+    def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
+        """Complete the foreseen rows, remove those of what it left alone, and add the others."""
+        number = number_for(connection, session_id, self.call)
+        if (begun := self.begun) is not None:
+            rows = noted_rows(connection, session_id, number, begun.call_id, begun.at)
+            for path in self.left.keys() & rows.keys():
+                complete_change(connection, rows[path], self.left[path])
+            void = [row for path, row in rows.items() if path not in self.left or path in self.again]
+            remove_changes(connection, void)
+        was_tried, self.was_tried = self.was_tried, True
+        if was_tried and noted_rows(connection, session_id, number, self.call.call_id, self.call.at):
+            return
+        changes = (*self.named, *self.found)
+        self.foreign = told_elsewhere(connection, session_id, changes, self.since) if changes else frozenset()
+        self._add(connection, Cause(session_id, number, self.call.call_id, "command"), self.named)
+        self._add(connection, Cause(session_id, number, self.call.call_id, "found"), self.found)
+
+    def _add(self, connection: sqlite3.Connection, cause: Cause, changes: Sequence[Change]) -> None:
+        own = [change for change in changes if change.path not in self.foreign]
+        add_changes(connection, cause, own, self.call.at)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TakeBackChanges(Operation):
+    """Changes that were noted were not made."""
+
+    call: CallOfTurn
+    needs_lease: ClassVar[bool] = False
+
+    def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
+        """Remove their rows."""
+        number = number_for(connection, session_id, self.call)
+        rows = noted_rows(connection, session_id, number, self.call.call_id, self.call.at)
+        remove_changes(connection, list(rows.values()))
+
+
+class Keeper:
+    """What all calls of a process share; safe for threads."""
+
+    def __init__(self, queue: Queue, blobs: BlobStore, limits: VersionLimits, clock: Callable[[], float]) -> None:
+        self.queue = queue
         self.blobs = blobs
         self.limits = limits
-        self._timer = timer
+        self.clock = clock
         self._lock = threading.Lock()
-        self._waiting: deque[Action] = deque()
-        self._again_at: float | None = None
-        self._logged = False
+        self._last = 0.0
+
+    def moment(self) -> float:
+        """Now, in seconds since the epoch; never the same twice."""
+        with self._lock:
+            self._last = max(self.clock(), self._last + _TICK)
+            return self._last
 
     def keep(self, path: Path, content: bytes, mode: int | None) -> Kept:
         """Keep what is at `path`. Never raises."""
@@ -96,35 +216,16 @@ class Keeper:
         except StoreError as problem:
             log.warning("What a file was may not be kept: %s", problem)
 
-    def write(self, action: Action) -> bool:
-        """Run `action` in a transaction now, or remember it for later. True if nothing is left waiting."""
-        with self._lock:
-            self._waiting.append(action)
-            while len(self._waiting) > _MOST_WAITING:
-                self._waiting.popleft()
-            if self._again_at is not None and self._timer() < self._again_at:
-                return False
-            return self._flush()
 
-    def flush(self) -> bool:
-        """Write what is waiting. True if nothing is left."""
-        with self._lock:
-            return not self._waiting or self._flush()
+def lost_change(path: Path, why: str) -> Change:
+    """A change of a file of which nothing else is known."""
+    return Change(path, FileState(UNKNOWN), FileState(UNKNOWN), why)
 
-    def _flush(self) -> bool:
-        try:
-            with self.database.write(patience=_PATIENCE) as connection:
-                for action in self._waiting:
-                    action(connection)
-        except StoreError as problem:
-            self._again_at = self._timer() + _LEFT_ALONE
-            if not self._logged:
-                self._logged = True
-                log.warning("What files were cannot be noted at the moment: %s", problem)
-            return False
-        except BaseException:
-            self._waiting.pop()  # an action that cannot be run must not keep back those before and after it
-            raise
-        self._waiting.clear()
-        self._again_at, self._logged = None, False
-        return True
+
+def number_for(connection: sqlite3.Connection, session_id: str, call: CallOfTurn) -> int:
+    """The number of a call's turn. One that has left no row gets one: there is something to be taken back."""
+    number = turn_number(connection, session_id, call.turn_id)
+    if number is None:
+        number = insert_turn(connection, session_id, call.turn_id, call.at)
+        close_turn(connection, session_id, number, ended_at=call.at, outcome="", note="")
+    return number

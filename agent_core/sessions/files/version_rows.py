@@ -105,6 +105,17 @@ def add_changes(connection: sqlite3.Connection, cause: Cause, changes: Sequence[
     return ids
 
 
+def noted_rows(
+    connection: sqlite3.Connection, session_id: str, turn: int, call_id: str, at: float
+) -> dict[Path, int]:
+    """The ids of the rows that a call has added at that time, by their paths."""
+    rows = connection.execute(
+        "SELECT path, id FROM file_versions WHERE session_id = ? AND turn = ? AND call_id = ? AND created_at = ?",
+        (session_id, turn, call_id, at),
+    )
+    return {path_from(path): row_id for path, row_id in rows}
+
+
 def complete_change(connection: sqlite3.Connection, row_id: int, after: FileState) -> None:
     """Tell what the change of that row has left."""
     connection.execute(

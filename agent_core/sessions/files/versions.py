@@ -11,7 +11,7 @@ from agent_core.sessions.database.database import Database
 from agent_core.sessions.database.file_header import files_of
 from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.files.call_history import CallHistory
-from agent_core.sessions.files.keeping import Keeper, VersionLimits
+from agent_core.sessions.files.keeping import Keeper, Queue, VersionLimits
 from agent_core.sessions.files.pruning import contents_of, contents_unused_since, drop_unreferenced, prune
 from tools.changes.held_content import ContentCache
 
@@ -28,16 +28,20 @@ class FileVersions:
     to have changed. What another program changes in them while a command runs looks like the command's change.
 
     Args:
+        queue: takes what is noted about changes, in order with all else that a session stores.
         limits: how much is kept.
     """
 
-    def __init__(self, database: Database, blobs: BlobStore, limits: VersionLimits | None = None) -> None:
-        self._keeper = Keeper(database, blobs, limits or VersionLimits())
+    def __init__(
+        self, database: Database, blobs: BlobStore, queue: Queue, limits: VersionLimits | None = None
+    ) -> None:
+        self._database = database
+        self._keeper = Keeper(queue, blobs, limits or VersionLimits(), database.clock)
         self._lock = threading.Lock()
         self._caches: OrderedDict[str, ContentCache] = OrderedDict()
 
     def for_call(self, session_id: str, turn_id: str, call_id: str, roots: tuple[Path, ...]) -> CallHistory:
-        """The history of one tool call. It never raises; where the turn is not stored it keeps nothing.
+        """The history of one tool call. It never raises.
 
         Args:
             roots: the session's directories.
@@ -51,18 +55,13 @@ class FileVersions:
         with self._lock:
             self._caches.pop(session_id, None)
 
-    def flush(self) -> bool:
-        """Write rows that could not be written yet. True if nothing is left waiting."""
-        return self._keeper.flush()
-
     def contents_of(self, session_id: str) -> tuple[str, ...]:
         """The hashes of the contents that a session keeps.
 
         Raises:
             StoreError: the database cannot be read.
         """
-        self.flush()
-        return contents_of(self._keeper.database, session_id)
+        return contents_of(self._database, session_id)
 
     def contents_unused_since(self, before: float) -> tuple[str, ...]:
         """The hashes of the contents that sessions keep which were not used since `before` (seconds since the epoch).
@@ -70,7 +69,7 @@ class FileVersions:
         Raises:
             StoreError: the database cannot be read.
         """
-        return contents_unused_since(self._keeper.database, before)
+        return contents_unused_since(self._database, before)
 
     def drop(self, hashes: Sequence[str]) -> None:
         """Delete those contents that no session keeps any more.
@@ -78,7 +77,7 @@ class FileVersions:
         Raises:
             StoreError: the database or the contents cannot be changed.
         """
-        drop_unreferenced(self._keeper.database, self._keeper.blobs, hashes)
+        drop_unreferenced(self._database, self._keeper.blobs, hashes)
 
     def prune(self) -> int:
         """Drop contents beyond the limits, of the oldest turns first, and those that nothing refers to any more.
@@ -89,8 +88,7 @@ class FileVersions:
         Raises:
             StoreError: the database or the contents cannot be read or changed.
         """
-        self.flush()
-        return prune(self._keeper.database, self._keeper.blobs, self._keeper.limits)
+        return prune(self._database, self._keeper.blobs, self._keeper.limits)
 
     def _cache(self, session_id: str) -> ContentCache:
         with self._lock:
@@ -101,11 +99,11 @@ class FileVersions:
             return cache
 
     def _skipped(self, roots: tuple[Path, ...]) -> tuple[Path, ...]:
-        home = self._keeper.database.path.parent
+        home = self._database.path.parent
         # A session may work on the home's own files (settings, skills): then only what is the store's is left out.
         inside = any(root == home or home in root.parents for root in roots)
         blobs = self._keeper.blobs.root
-        return (blobs, *files_of(self._keeper.database.path)) if inside else (home, blobs)
+        return (blobs, *files_of(self._database.path)) if inside else (home, blobs)
 
 
 def _sound(text: str) -> str:

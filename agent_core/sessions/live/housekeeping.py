@@ -27,6 +27,7 @@ class Rhythm:
         moment: how long they may take then.
         patience: how long a turn waits for a busy database.
         bearable: how long others may keep it busy before the person is told.
+        at_end: how long the end of the process waits for what could not be stored.
     """
 
     checkpoint: float = 1.0
@@ -38,6 +39,7 @@ class Rhythm:
     moment: float = 0.1
     patience: float = 0.25
     bearable: float = 3.0
+    at_end: float = 5.0
 
 
 class Chores(Protocol):

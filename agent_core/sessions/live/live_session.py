@@ -10,7 +10,7 @@ from agent_core.messages import Message
 from agent_core.sessions.database.opening import OpenFile
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.live.ahead import ReadAhead
-from agent_core.sessions.live.backlog import AddMessage, CloseTurn, Operation
+from agent_core.sessions.live.backlog import AddEvents, AddMessage, CloseTurn, CreateSession, Operation, Spooled
 from agent_core.sessions.live.live_turn import LiveTurn
 from agent_core.sessions.live.prompts_left import BROKEN_OFF, TellLeft
 from tools.light_dataclass import dataclass
@@ -34,8 +34,11 @@ class LiveSession:
         leaving: it was released, and goes as soon as the backlog is stored.
         gone: it is no longer one of the store's; look for its successor.
         failing_since: when saving began to fail, on the store's monotonic clock; None while it works.
-        trouble: why it is not being saved, for the person.
+        trouble: what the person is told about that.
+        failure: why it is not being saved.
+        given_up: what of it can never be stored, for the person.
         retry_at: not to be tried before, on the store's monotonic clock.
+        spooled: files with what is in the backlog, or was.
     """
 
     id: str
@@ -55,12 +58,27 @@ class LiveSession:
     gone: bool = False
     failing_since: float | None = None
     trouble: str = ""
+    failure: str = ""
+    given_up: str = ""
     retry_at: float = 0.0
+    spooled: list[Spooled] = field(default_factory=list)
 
     @property
     def unsaved(self) -> int:
         """How many messages are not stored yet."""
         return sum(isinstance(operation, AddMessage | TellLeft) for operation in self.backlog)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Of what is not stored yet."""
+        turn = self.turn
+        running = 0 if turn is None else turn.unsaved
+        return running + sum(operation.size for operation in self.backlog)
+
+    @property
+    def is_unborn(self) -> bool:
+        """Whether the session itself waits to be stored."""
+        return any(isinstance(operation, CreateSession) for operation in self.backlog)
 
     @property
     def is_idle(self) -> bool:
@@ -78,12 +96,30 @@ class LiveSession:
         if outcome in BROKEN_OFF:
             self.all_told = False
 
+    def waiting(self) -> list[Operation]:
+        """All that is not stored yet, with what the running turn has to tell so far."""
+        turn = self.turn
+        return [*self.backlog, *([AddEvents(turn)] if turn is not None and turn.journal.is_dirty else [])]
+
+    def break_off(self) -> None:
+        """The process ends: what the running turn has to tell is stored, and not how it ended."""
+        if self.turn is not None:
+            self.turn.journal.close()
+            self.backlog = self.waiting()
+            self.turn = None
+
     def begin_empty(self) -> None:
         """It is a new one: there is nothing to be read."""
         self.messages, self.compaction, self.knows_compaction, self.all_told = [], None, True, True
 
-    def take_up(self, ahead: ReadAhead) -> None:
-        """It is as it was read ahead."""
+    def claimed(self, ahead: ReadAhead | None) -> None:
+        """It is this process's now. What is known of it is out of date, but for what was read `ahead`."""
+        self.holds, self.lost, self.unsure = True, False, False
+        self.forget_history()
+        if ahead is not None:
+            self._take_up(ahead)
+
+    def _take_up(self, ahead: ReadAhead) -> None:
         self.messages, self.compaction, self.knows_compaction = list(ahead.messages), ahead.compaction, True
         self.all_told, self.kept = ahead.all_told, ahead.kept
 
@@ -97,4 +133,4 @@ class LiveSession:
         self.end_turn(now)
         self.forget_history()
         self.holds, self.lost = False, True
-        self.trouble = why
+        self.trouble = self.failure = why

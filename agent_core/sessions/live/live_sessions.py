@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from agent_core.context.compaction import Compaction
-from agent_core.errors import RequestError, SessionInUse, StoreError, UnknownSession
+from agent_core.errors import HermesError, SessionInUse, StoreError, UnknownSession
 from agent_core.messages import Message
 from agent_core.sessions.live import leases
 from agent_core.sessions.live.ahead import ReadAhead, read_all
-from agent_core.sessions.live.backlog import CreateSession, Operation
+from agent_core.sessions.live.backlog import MOST_BYTES, CloseTurn, CreateSession, Operation, Spool
 from agent_core.sessions.live.compaction_rows import read_compaction
 from agent_core.sessions.live.housekeeping import Rhythm
 from agent_core.sessions.live.live_session import LiveSession
@@ -20,8 +22,38 @@ from agent_core.sessions.live.live_turn import LiveTurn
 from agent_core.sessions.live.message_rows import read_bodies, unpack_messages
 from agent_core.sessions.live.saving import LeaseLost, Saver, SessionVanished
 from agent_core.sessions.sound import read_sound
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
+
+_AT_ONCE, _PAUSE_AT_END = 0.2, 0.1
+_BUSY = "Another program writes to the database."
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaved:
+    """What is not stored at the end of a process.
+
+    Attributes:
+        sessions: their ids.
+        files: where what is missing is; fewer than sessions where it could not be put into files either.
+        why: for the person; '' where all is stored.
+    """
+
+    sessions: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+    why: str = ""
+
+    @property
+    def told(self) -> str:
+        """For the person; '' where all is stored."""
+        if not self.sessions:
+            return ""
+        count = len(self.sessions)
+        what = f"the end of {'a conversation' if count == 1 else f'{count} conversations'} is not saved: {self.why}"
+        if len(self.files) < count:
+            return f"{what} Nor could it be put into a file: it is lost."
+        return f"{what} It is in {', '.join(map(str, self.files))}, and is saved when hermes-acp starts next."
 
 
 class LiveSessions:
@@ -43,10 +75,14 @@ class LiveSessions:
         self._lock = threading.Lock()
         self._live: dict[str, LiveSession] = {}
         self._ahead: ReadAhead | None = None
+        self.spool = Spool(saver.database.path)
+        self._taking_in = threading.Lock()
+        self._took_in = threading.Event()
 
     @contextlib.contextmanager
     def entered(self, session_id: str) -> Iterator[LiveSession]:
         """The session, locked; it begins to be a live one if it was not."""
+        self._take_in()
         while True:
             with self._lock:
                 live = self._live.get(session_id)
@@ -60,6 +96,7 @@ class LiveSessions:
     @contextlib.contextmanager
     def entered_if_live(self, session_id: str) -> Iterator[LiveSession | None]:
         """The session, locked; None if it is not a live one."""
+        self._take_in()
         live = self._live.get(session_id)
         if live is None:
             yield None
@@ -76,13 +113,19 @@ class LiveSessions:
 
     def ids(self) -> list[str]:
         """Of all live sessions."""
+        self._take_in()
         with self._lock:
             return list(self._live)
 
     def trouble(self, session_id: str) -> str:
         """Why the session is not being saved, '' if it is. Never waits."""
         live = self._live.get(session_id)
-        return live.trouble if live is not None else ""
+        return "" if live is None else live.trouble or live.given_up
+
+    def is_full(self, session_id: str) -> bool:
+        """Whether so much of the session waits that no more should be made before it is stored. Never waits."""
+        live = self._live.get(session_id)
+        return live is not None and live.failing_since is not None and live.waiting_bytes >= MOST_BYTES
 
     def store(self, live: LiveSession, operation: Operation) -> bool:
         """Store an operation after what waits already; False if the session is not ours to write any more."""
@@ -93,14 +136,18 @@ class LiveSessions:
             live.backlog.remove(operation)
         return False
 
-    def save(self, live: LiveSession) -> bool:
-        """Store what waits, as far as that works; False if the session is not ours to write any more."""
+    def save(self, live: LiveSession, patience: float | None = None) -> bool:
+        """Store what waits, as far as that works; False if the session is not ours to write any more.
+
+        Args:
+            patience: as in `claim`.
+        """
         if live.lost:
             return False
         if live.failing_since is not None and self._clock() < live.retry_at:
             return True
         try:
-            self._saver.save(live)
+            self._saver.save(live, patience=patience)
         except StoreError as problem:
             self.note(live, problem)
         except SessionInUse as problem:
@@ -152,12 +199,16 @@ class LiveSessions:
                 live.messages = self.read_live(live)
         self.forget_ahead(live.id)
 
-    def bear(self, live: LiveSession) -> bool:
-        """Store the session itself, if it waits for that, without waiting longer; whether it is stored."""
-        if _is_unborn(live):
+    def save_now(self, live: LiveSession, patience: float | None = None) -> bool:
+        """Store what waits, even if that was tried a moment ago; whether nothing of it is left.
+
+        Args:
+            patience: seconds that a busy database is tried; None for as long as a turn waits.
+        """
+        if live.backlog or (live.turn is not None and live.turn.journal.is_dirty):
             live.retry_at = 0.0
-            self.save(live)
-        return not _is_unborn(live)
+            self.save(live, patience)
+        return not live.backlog
 
     def read_live(self, live: LiveSession) -> list[Message]:
         """The session's messages as they are stored, if none waits to be; none where the session itself waits.
@@ -168,7 +219,7 @@ class LiveSessions:
         try:
             return self.read_messages(live.id)
         except UnknownSession:
-            if _is_unborn(live):
+            if live.is_unborn:
                 return []
             raise
 
@@ -215,18 +266,22 @@ class LiveSessions:
             UnknownSession: there is no such session.
             StoreError: it cannot be read.
         """
-        if live is not None and _is_unborn(live):
+        if live is not None and live.is_unborn:
             return None
         with self._database.read() as connection:
             leases.read_holder(connection, session_id)  # tells whether there is such a session
             return read_compaction(connection, session_id)
 
     def note(self, live: LiveSession, problem: StoreError) -> None:
-        """Remember why the session is not being saved. That others write just now is no news for the person."""
+        """Remember why the session is not being saved. That others write just now is no news for the person, unless
+        its turn is over: they may close the program.
+        """
         now = self._clock()
         if live.failing_since is None:
             live.failing_since = now
-        if problem.kind != "busy" or now - live.failing_since >= self._rhythm.bearable:
+        live.failure = str(problem)
+        is_over = any(isinstance(operation, CloseTurn) for operation in live.backlog)
+        if problem.kind != "busy" or is_over or now - live.failing_since >= self._rhythm.bearable:
             if not live.trouble:
                 log.warning("session %s is not being saved: %s", live.id, problem)
             live.trouble = (
@@ -244,17 +299,99 @@ class LiveSessions:
         """
         live.leaving = True
         try:
-            if not live.is_idle and not (live.lost and not live.unsaved):
+            if not live.is_idle and not (live.lost and not live.backlog):
                 self._saver.save(live, patience=patience)
-        except SessionVanished as problem:
-            log.error("%d messages of session %s could not be stored: %s", live.unsaved, live.id, problem)  # noqa: TRY400 - the text says it all
+                self._note_no_trouble(live)
+        except UnknownSession as problem:
+            if live.backlog:
+                log.warning("what session %s has to store is not: %s", live.id, problem)
+        except (SessionVanished, SessionInUse) as problem:
+            # Nothing that happens in this process makes it possible.
+            self.set_down(live, problem)
         except StoreError as problem:
             self.note(live, problem)
             return
-        except RequestError as problem:
-            if live.unsaved:
-                log.error("%d messages of session %s could not be stored: %s", live.unsaved, live.id, problem)  # noqa: TRY400 - the text says it all
         self.forget(live)
+
+    def set_down(self, live: LiveSession, problem: HermesError) -> None:
+        """Put what waits into a file, for the next process; in place of files with a part of it."""
+        if not (waiting := live.waiting()):
+            return
+        try:
+            written = self.spool.write(live.id, waiting)
+        except (OSError, TypeError, ValueError) as failure:
+            log.error("%d messages of session %s are lost. %s (%s)", live.unsaved, live.id, problem, failure)  # noqa: TRY400 - the text says it all
+            return
+        log.warning("what session %s has to store is in %s: %s", live.id, written.path, problem)
+        live.failure = live.failure or str(problem)
+        for earlier in live.spooled:
+            earlier.remove()
+        live.spooled = [written]
+
+    def put_down(self) -> None:
+        """Put what could not be stored so far into files; it is tried on."""
+        for session_id in self.ids():
+            with self.entered_if_live(session_id) as live:
+                if live is not None and live.failing_since is not None:
+                    self.set_down(live, StoreError(live.failure or _BUSY))
+
+    def end(self, patience: float) -> Unsaved:
+        """Store what waits, and give all leases up. What cannot be stored at once is put into files, and tried on.
+
+        Args:
+            patience: seconds that it is tried.
+        """
+        deadline, rest = time.monotonic() + patience, list(self._live.values())
+        at_once = min(patience, _AT_ONCE)
+        for live in rest:
+            with live.lock:
+                live.break_off()
+                if live.failing_since is None:
+                    self.leave(live, at_once)
+                if live.gone:
+                    continue
+                at_once = 0.0
+                if all(isinstance(operation, CreateSession) for operation in live.backlog):
+                    self.forget(live)  # nothing was said in it, and whoever is dead holds nothing
+                else:
+                    self.set_down(live, StoreError(live.failure or _BUSY))
+        while self._leave_all(rest, deadline) and (left := deadline - time.monotonic()) > 0:
+            time.sleep(min(left, _PAUSE_AT_END))
+        return self._unsaved(rest)
+
+    def _leave_all(self, sessions: Sequence[LiveSession], deadline: float) -> bool:
+        """Try to store sessions; whether there are some that could not be."""
+        for live in sessions:
+            with live.lock:
+                if not live.gone:
+                    self.leave(live, max(0.0, deadline - time.monotonic()))
+        return not all(live.gone for live in sessions)
+
+    def _unsaved(self, sessions: Sequence[LiveSession]) -> Unsaved:
+        # One that another process has by now is gone, too.
+        left = [live for live in sessions if live.spooled or not live.gone]
+        files = [each.path for live in left for each in live.spooled]
+        why = next((live.failure for live in left if live.failure), _BUSY if left else "")
+        for live in left:
+            with live.lock:
+                self.forget(live)
+        return Unsaved(tuple(live.id for live in left), tuple(files), why)
+
+    def _take_in(self) -> None:
+        """Have what earlier processes could not store wait in this one, before it does anything itself."""
+        if self._took_in.is_set():
+            return
+        with self._taking_in:
+            if self._took_in.is_set():
+                return
+            for spooled in self.spool.take():
+                with self._lock:
+                    live = self._live.setdefault(spooled.session_id, LiveSession(spooled.session_id))
+                live.backlog += spooled.operations
+                live.spooled.append(spooled)
+                live.leaving = True
+                self._wake(0.0)
+            self._took_in.set()
 
     def drop_if_idle(self, live: LiveSession) -> None:
         """Forget the session if there is nothing to remember."""
@@ -268,6 +405,8 @@ class LiveSessions:
             live.turn = None
         live.forget_history()
         live.gone = True
+        for spooled in live.spooled:
+            spooled.let_go()
         with self._lock:
             if self._live.get(live.id) is live:
                 del self._live[live.id]
@@ -317,7 +456,7 @@ class LiveSessions:
         Raises:
             UnknownSession, SessionInUse, StoreError.
         """
-        if live.holds or _is_unborn(live):
+        if live.holds or live.is_unborn:
             return
         with self._database.read() as connection:
             holder = leases.read_holder(connection, live.id)
@@ -327,9 +466,7 @@ class LiveSessions:
     def _note_no_trouble(self, live: LiveSession) -> None:
         if live.failing_since is not None:
             log.info("session %s is saved again", live.id)
-        live.failing_since, live.trouble = None, ""
-
-
-def _is_unborn(live: LiveSession) -> bool:
-    """Whether the session itself waits to be stored."""
-    return any(isinstance(operation, CreateSession) for operation in live.backlog)
+        live.failing_since, live.trouble, live.failure = None, "", ""
+        for spooled in live.spooled:
+            spooled.remove()
+        live.spooled = []

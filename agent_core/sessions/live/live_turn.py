@@ -23,6 +23,7 @@ class LiveTurn:
         compactions: how many were made in it.
         stored: how many of them are stored; None after a failure, when only the database knows.
         taken: what the journal gave and is not stored yet; `events` is the same, packed.
+        unsaved: bytes of what could not be stored of the journal when that was tried last.
     """
 
     id: str
@@ -36,6 +37,7 @@ class LiveTurn:
     stored: int | None = 0
     taken: Sequence[JournalRow] = ()
     events: Sequence[PackedEvent] = ()
+    unsaved: int = 0
 
     def take(self, *, final: bool) -> None:
         """Take what the journal has. `final`: the turn is over."""
@@ -50,11 +52,13 @@ class LiveTurn:
 
     def settle(self) -> None:
         """What was taken is stored."""
-        self.taken, self.events = (), ()
+        self.taken, self.events, self.unsaved = (), (), 0
 
     def fail(self) -> None:
         """What was tried may be stored or not."""
         self.journal.put_back(self.taken)
+        if self.events:
+            self.unsaved = sum(len(event[3]) for event in self.events)
         self.taken, self.events = (), ()
         self.stored = None
 

@@ -17,6 +17,7 @@ from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink
 from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.events.event_codec import decode
 from agent_core.sessions.events.stored_values import plain_text
+from agent_core.sessions.live.backlog import Operation
 from agent_core.sessions.live.message_rows import IN_HISTORY, PackedMessage, insert_message, unpack_message
 from agent_core.sessions.live.turn_rows import close_turn
 from agent_core.sessions.records import COMMAND, COMPACTED, PromptLeft
@@ -40,11 +41,16 @@ _PDF = "application/pdf"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TellLeft:
+class TellLeft(Operation):
     """The model is told of the prompt that turn number `turn` has left."""
 
     turn: int
     messages: Sequence[PackedMessage]
+
+    @property
+    def size(self) -> int:
+        """That of the messages."""
+        return sum(len(message.body) for message in self.messages)
 
     def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
         """Store it, unless it is stored."""
@@ -54,7 +60,7 @@ class TellLeft:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LeaveOut:
+class LeaveOut(Operation):
     """The model is not told of the prompt that turn number `turn` has left, for ever. `now` as in `CloseTurn`."""
 
     turn: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import threading
 import time
 from collections.abc import Callable, Sequence
 
@@ -14,13 +15,21 @@ from agent_core.sessions.database.database import Database
 from agent_core.sessions.database.filesystems import may_be_shared
 from agent_core.sessions.events.journal import TurnJournal
 from agent_core.sessions.kept_state import KeptState
-from agent_core.sessions.live.backlog import AddCompaction, AddMessage, BeginTurn, CreateSession, Keep, Withdraw
+from agent_core.sessions.live.backlog import (
+    AddCompaction,
+    AddMessage,
+    BeginTurn,
+    CreateSession,
+    Keep,
+    Operation,
+    Withdraw,
+)
 from agent_core.sessions.live.compaction_rows import packed_compaction
 from agent_core.sessions.live.housekeeping import Housekeeper, Rhythm
 from agent_core.sessions.live.journals import Journals
 from agent_core.sessions.live.kept_rows import ToolsText, packed_state, read_state
 from agent_core.sessions.live.leases import ProcessIdentity, read_holder
-from agent_core.sessions.live.live_sessions import LiveSessions
+from agent_core.sessions.live.live_sessions import LiveSessions, Unsaved
 from agent_core.sessions.live.live_turn import LiveTurn
 from agent_core.sessions.live.message_rows import packed
 from agent_core.sessions.live.prompts_left import LeaveOut, TellLeft, read_answer_left, read_prompts_left
@@ -35,11 +44,15 @@ PATIENCE = 5.0
 """Seconds that somebody waits for a busy database who cannot go on without it, as when a session is let go of with
 something unsaved."""
 
+_LONGER = 4
+"""How many times as long as a turn's messages its end waits for a busy database: the person may go then."""
+
 
 class SqliteSessionStore:
     """A `SessionStore` in a database that other processes share. Blocking, thread-safe.
 
-    What is said is stored before it is acted on. Where that fails, it waits in memory, in order, and is tried again.
+    What is said, and what happens, is stored before it is acted on. Where that fails, it waits in its session's
+    queue, in order, and is tried again. What waits at the end of the process goes into files, for the next one.
 
     Args:
         identity: this process; found out if left out.
@@ -66,6 +79,8 @@ class SqliteSessionStore:
         self._journals = Journals(database.clock)
         self._tools_text = ToolsText()
         self._sessions = LiveSessions(saver, self._rhythm, clock, self._wake)
+        self._closing = threading.Lock()
+        self._left: Unsaved | None = None
         self._housekeeper = Housekeeper(self._sessions, clock, self._rhythm, database.checkpoint, idle_jobs)
         self._ticker = Ticker(self._housekeeper.tick) if background else None
 
@@ -263,7 +278,7 @@ class SqliteSessionStore:
             if found is not None:
                 live, _ = found
                 live.end_turn(self._database.clock(), outcome, note)
-                self._sessions.save(live)
+                self._sessions.save_now(live, _LONGER * self._rhythm.patience)
 
     def messages(self, session_id: str) -> list[Message]:
         """The model's history: from memory while the lease is ours or it could not be stored, else as it is stored.
@@ -304,15 +319,51 @@ class SqliteSessionStore:
         """Keep nothing that was read ahead."""
         self._sessions.forget_ahead(session_id)
 
+    def note(self, session_id: str, operation: Operation) -> None:
+        """Store what happened beside the conversation, in order with it; whoever prompts the session.
+
+        Nothing happens where there is no such session.
+        """
+        with self._sessions.entered(session_id) as live:
+            live.backlog.append(operation)
+            self._sessions.save(live)
+            self._sessions.drop_if_idle(live)
+
     def settle(self, session_id: str) -> None:
-        """Have a session stored that began while that was not possible: whoever looks for it there will find it.
+        """Have all of a session stored that waits for it: whoever looks for it there will find it.
 
         Raises:
-            StoreError: it still is not possible.
+            StoreError: that is not possible now.
         """
         with self._sessions.entered_if_live(session_id) as live:
-            if live is not None and not self._sessions.bear(live):
-                raise StoreError("The session is not stored yet. Try again in a moment.", "busy")
+            if live is None or live.lost:
+                return
+            if self._sessions.save_now(live, PATIENCE):
+                self._sessions.drop_if_idle(live)
+                return
+            raise StoreError(f"The end of this conversation is not saved yet. {live.failure} Then try again.", "busy")
+
+    def is_full(self, session_id: str) -> bool:
+        """Whether so much of a session waits to be stored that its turn should wait, too."""
+        return self._sessions.is_full(session_id)
+
+    def has_backlog(self) -> bool:
+        """Whether something of any session waits to be stored."""
+        return self._sessions.has_backlog()
+
+    def take_in(self) -> None:
+        """Store what earlier processes could not store before they ended, as far as that works now.
+
+        It is known of from the first use of the store on; with this it is stored, too.
+        """
+        for session_id in self._sessions.ids():
+            with self._sessions.entered_if_live(session_id) as live:
+                if live is not None and live.leaving:
+                    self._sessions.leave(live, self._rhythm.patience)
+
+    def drop_unsaved(self, session_id: str) -> None:
+        """A session is deleted: what a process could not store of it goes as well."""
+        self._sessions.spool.drop(session_id)
 
     def keep(self, session_id: str, state: KeptState) -> None:
         """Remember what the session keeps between its turns.
@@ -391,22 +442,26 @@ class SqliteSessionStore:
             live.end_turn(self._database.clock())
             self._sessions.leave(live, PATIENCE)
 
-    def close(self) -> None:
-        """Store what is left, give up all leases, and end the thread. A turn that still runs counts as broken off."""
-        if self._ticker is not None:
-            self._ticker.close()
-        patience = PATIENCE
-        for session_id in self._sessions.ids():
-            with self._sessions.entered_if_live(session_id) as live:
-                if live is None:
-                    continue
-                if live.turn is not None:
-                    live.turn.journal.close()
-                self._sessions.leave(live, patience)
-                if not live.gone:
-                    patience = 0.0  # whoever waits for our end waits once
-                    log.error("%d messages of session %s are lost. %s", live.unsaved, live.id, live.trouble)
-                    self._sessions.forget(live)
+    def put_down(self) -> None:
+        """The process is about to end: what could not be stored so far is put into files at once."""
+        self._sessions.put_down()
+
+    def close(self) -> Unsaved:
+        """Store what is left, give up all leases, and end the thread. A turn that still runs counts as broken off.
+
+        What cannot be stored at once goes into files first, and is tried until `Rhythm.at_end` is over.
+
+        Returns:
+            what is not stored all the same. Whoever calls it again, from whatever thread, waits for the same.
+        """
+        with self._closing:
+            if self._left is None:
+                if self._ticker is not None:
+                    self._ticker.stop()
+                self._left = self._sessions.end(self._rhythm.at_end)
+                if self._ticker is not None and not self._left.sessions:  # else it may wait for the same as we did
+                    self._ticker.close()
+            return self._left
 
     def tick(self) -> float | None:
         """Do what is due now; seconds until something is again, None: not before something is written."""

@@ -36,14 +36,17 @@ class Ticker:
                 self._thread = threading.Thread(target=self._run, name="session-housekeeping", daemon=True)
                 self._thread.start()
 
-    def close(self) -> None:
-        """End the thread, after the tick that it is in."""
+    def stop(self) -> None:
+        """Begin no other tick."""
         with self._condition:
             self._closed = True
             self._condition.notify()
-            thread = self._thread
-        if thread is not None:
-            thread.join(_JOIN)
+
+    def close(self) -> None:
+        """End the thread, after the tick that it is in."""
+        self.stop()
+        if self._thread is not None:
+            self._thread.join(_JOIN)
 
     def _run(self) -> None:
         while self._sleep():

@@ -26,7 +26,7 @@ def test_processes_that_die_at_any_moment_lose_no_news_and_repeat_none(seed: int
     chance = random.Random(seed)
     desk = Desk(tmp_path / f"{seed}.db")
     desk.store.create("s", "/srv/project")
-    kept, put = KeptBackground(desk.database), list[str]()
+    kept, put = KeptBackground(desk.database, desk.store), list[str]()
     box = Backgrounds(kept).of("s").news
     for step in range(_STEPS):
         match chance.choice(["put", "put", "deliver", "die", "die while delivering", "withdraw"]):

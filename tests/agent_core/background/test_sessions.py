@@ -17,7 +17,7 @@ from tests.support.session_database import Desk
 def kept(tmp_path: Path) -> Iterator[KeptBackground]:
     desk = Desk(tmp_path / "hermes-acp.db")
     desk.store.create("s", "/srv/project")
-    yield KeptBackground(desk.database)
+    yield KeptBackground(desk.database, desk.store)
     desk.close()
 
 

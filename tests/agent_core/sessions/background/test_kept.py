@@ -28,7 +28,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 @pytest.fixture
 def kept(desk: Desk) -> KeptBackground:
-    return KeptBackground(desk.database)
+    return KeptBackground(desk.database, desk.store)
 
 
 def _telling(*news: News) -> dict[str, object]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sqlite3
 import subprocess
 import threading
+from contextlib import closing, contextmanager
 
 import pytest
 
+from agent_core.errors import StoreError
 from agent_core.sessions.database.file_header import files_of
-from agent_core.sessions.files.keeping import Keeper
-from agent_core.sessions.files.looking import sha256
+from agent_core.sessions.files import call_history
+from agent_core.sessions.files.keeping import CallOfTurn, NoteChanges
+from agent_core.sessions.files.looking import FileState, sha256
+from agent_core.sessions.files.version_rows import Change
 from agent_core.sessions.files.versions import VersionLimits
 from tests.support.file_bench import SESSION, FileBench
 from tools.context import CommandSpec
@@ -161,12 +164,17 @@ def test_what_cannot_be_kept_is_told_and_the_edit_goes_on(bench):
     assert "it could not be kept. Could not keep what a file was in" in failed.reason
 
 
-def test_a_turn_that_is_not_stored_keeps_nothing(bench, caplog):
-    caplog.set_level(logging.INFO)
-    bench.versions.for_call(SESSION, "nowhere", "c", ()).writing(bench.path("file"), None, b"1")
+def test_a_turn_that_has_left_nothing_else_is_there_for_what_it_changed(bench):
+    bench.turn = 7
+    bench.write("file", b"1")
+    assert bench.rows("SELECT id, outcome FROM turns") == [("t7", "")]
+    assert [one.action for one in bench.undo().done] == ["delete"]
+    assert not bench.path("file").exists()
+
+
+def test_of_a_session_that_is_not_there_nothing_is_kept(bench):
     bench.versions.for_call("nobody", "t1", "c", ()).writing(bench.path("file"), None, b"1")
     assert versions(bench) == []
-    assert "is not stored" in caplog.text
 
 
 def test_a_path_through_a_link_is_kept_under_its_real_name(bench):
@@ -191,35 +199,86 @@ def test_an_id_that_is_no_text_is_no_matter(bench):
     assert bench.rows("SELECT call_id FROM file_versions") == [("c?",)]
 
 
-def test_rows_wait_while_the_database_is_locked_and_come_in_order(bench):
+@contextmanager
+def locked(bench):
+    """Another program holds the write lock meanwhile."""
+    with closing(sqlite3.connect(bench.database.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+@contextmanager
+def full(bench):
+    """The database takes nothing meanwhile."""
+
+    def write(patience=None):
+        raise StoreError("There is no space left.", "full")
+
+    bench.database.write = write
+    yield
+    del bench.database.write
+
+
+@pytest.mark.parametrize("fault", [locked, full])
+def test_what_happens_while_nothing_can_be_stored_is_noted_in_order_and_taken_back_exactly(bench, fault):
     bench.path("file").write_bytes(b"0")
     bench.begin()
-    now = [0.0]
-    keeper = Keeper(bench.database, bench.blobs, VersionLimits(), timer=lambda: now[0])
-    other = sqlite3.connect(bench.database.path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    written = []
-    assert not keeper.write(lambda connection: written.append(1))
-    assert not keeper.write(lambda connection: written.append(2))  # at once: the database is left alone for a while
-    assert not keeper.flush()
-    other.execute("ROLLBACK")
-    other.close()
-    assert written == []
-    now[0] = 3.0
-    assert keeper.write(lambda connection: written.append(3))
-    assert written == [1, 2, 3]
-    assert keeper.flush()
+    bench.write("file", b"1")
+    with fault(bench):
+        bench.write("file", b"2")
+        bench.history().writing(bench.path("never"), None, b"1")()  # taken back: it was not written
+        bench.run("mv file moved; echo 3 > other")
+        bench.write("moved", b"4")
+        assert len(versions(bench)) == 1
+    bench.store.settle(SESSION)
+    assert [row[:2] for row in versions(bench)] == [
+        ("file", "tool"),
+        ("file", "tool"),
+        ("file", "command"),
+        ("moved", "command"),
+        ("other", "command"),
+        ("moved", "tool"),
+    ]
+    bench.undo()
+    assert bench.path("file").read_bytes() == b"0"
+    assert not bench.path("moved").exists()
+    assert not bench.path("other").exists()
 
 
-def test_a_row_that_cannot_be_written_at_all_does_not_keep_back_others(bench):
-    keeper = Keeper(bench.database, bench.blobs, VersionLimits())
+def note_what_no_row_can_hold(bench, name):
+    call = CallOfTurn(f"t{bench.turn}", "c", bench.now)
+    change = Change(bench.path(name), FileState("a" * 64, 1 << 70), FileState("b" * 64))
+    bench.store.note(SESSION, NoteChanges(call, "tool", [change]))
 
-    def broken(connection):
-        raise ValueError
 
-    with pytest.raises(ValueError):
-        keeper.write(broken)
-    assert keeper.flush()
+@pytest.mark.parametrize("first", [True, False])
+def test_a_change_that_no_row_can_hold_keeps_no_other_from_being_noted_and_an_undo_names_it(bench, first):
+    bench.begin()
+    with locked(bench):
+        if not first:
+            bench.write("before", b"1")
+        note_what_no_row_can_hold(bench, "odd")
+        bench.write("after", b"1")
+    bench.store.settle(SESSION)
+    bench.path("odd").write_bytes(b"1")
+    report = bench.undo()
+    assert {one.path.name for one in report.done} == ({"after"} if first else {"before", "after"})
+    [(odd, reason)] = [(one.path.name, one.reason) for one in report.failed]
+    assert odd == "odd"
+    assert "could not be noted (OverflowError)" in reason
+
+
+def test_a_file_whose_past_cannot_be_looked_at_is_named_by_an_undo(bench, monkeypatch, caplog):
+    bench.path("file").write_bytes(b"0")
+    bench.begin()
+    monkeypatch.setattr(call_history, "kept_mode", lambda _: 1 / 0)
+    bench.write("file", b"1")
+    monkeypatch.undo()
+    assert "is not kept" in caplog.text
+    [failed] = bench.undo().failed
+    assert (failed.path.name, "could not be kept (ZeroDivisionError)" in failed.reason) == ("file", True)
+    assert bench.path("file").read_bytes() == b"1"
 
 
 def test_edits_from_many_threads_are_all_kept(bench):

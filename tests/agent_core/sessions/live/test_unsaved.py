@@ -11,8 +11,10 @@ import pytest
 from agent_core.errors import SessionInUse, StoreError, UnknownSession
 from agent_core.events import AgentText
 from agent_core.messages import assistant_message, user_message
+from agent_core.providers.knowledge.pricing import Spent
 from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.kept_state import KeptState
+from agent_core.sessions.live import live_sessions
 from agent_core.sessions.records import NewSession
 from tests.support.session_database import Desk
 
@@ -294,12 +296,75 @@ def test_a_client_may_have_a_name_that_is_no_text(desk):
     assert desk.rows("SELECT source FROM sessions WHERE id = 'new'") == [("ed\ufffd",)]
 
 
-def test_what_is_lost_at_the_end_is_logged(desk, caplog):
+@pytest.mark.parametrize("patience", [0.0, 0.05])
+def test_a_turn_that_ends_unsaved_says_so_at_once_even_if_others_only_write_just_now(desk, patience):
+    desk.store.begin_turn("s", "t1")
+    with desk.locked():
+        say(desk, "one")
+        assert desk.store.trouble("s") == ""
+        desk.store.end_turn("s", "t1", "end_turn")
+        assert "not being saved" in desk.store.trouble("s")
+    desk.clock.now += 3
+    desk.store.tick()
+    assert desk.store.trouble("s") == ""
+    assert stored(desk) == ["one"]
+
+
+def test_the_end_of_a_turn_is_tried_even_where_a_message_failed_a_moment_ago(desk):
+    desk.store.begin_turn("s", "t1")
+    with desk.locked():
+        say(desk, "one")
+    desk.store.end_turn("s", "t1", "end_turn")
+    assert stored(desk) == ["one"]
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """A session is full with a few messages."""
+    monkeypatch.setattr(live_sessions, "MOST_BYTES", 4000)
+    return "x" * 900  # which is not compressed
+
+
+def test_a_session_of_which_very_much_waits_is_full_until_it_is_stored(desk, small):
     desk.store.begin_turn("s", "t1")
     desk.database.fails_before = BROKEN
-    say(desk, "one", "two")
-    desk.store.close()
-    assert "2 messages of session s are lost" in caplog.text
+    for _ in range(3):
+        assert not desk.store.is_full("s")
+        say(desk, small)
+    say(desk, small)
+    assert desk.store.is_full("s")
+    assert not desk.store.is_full("another")
+    desk.database.fails_before = None
+    desk.clock.now += 3
+    desk.store.tick()
+    assert not desk.store.is_full("s")
+    assert len(stored(desk)) == 4
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_what_a_turn_has_shown_counts_too(desk, small, ended):
+    desk.store.begin_turn("s", "t1")
+    desk.database.fails_before = BROKEN
+    for number in range(5):
+        desk.store.journal("s", "t1").record(AgentText(f"m{number}", small))
+    if ended:
+        desk.store.end_turn("s", "t1", "end_turn")
+    else:
+        desk.store.write_journal("s", "t1")
+    assert desk.store.is_full("s")
+    desk.database.fails_before = None
+
+
+def test_what_can_never_be_stored_keeps_nothing_else_from_it_and_is_told(desk, caplog):
+    desk.store.begin_turn("s", "t1")
+    say(desk, "one")
+    desk.store.keep("s", KeptState(spent=Spent(1 << 70)))
+    say(desk, "two")
+    desk.store.end_turn("s", "t1", "end_turn")
+    assert stored(desk) == ["one", "two"]
+    assert desk.rows("SELECT outcome FROM turns") == [("end_turn",)]
+    assert "cannot be saved (OverflowError)" in desk.store.trouble("s")
+    assert "Keep can never be stored" in caplog.text
 
 
 def test_trouble_is_logged_once(desk, caplog):
