@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 DOCS = Path(__file__).parents[1] / "docs"
 _PROGRAM = re.compile(r"^<!-- runs -->\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -47,6 +49,7 @@ for number in range(many):
 """
 
 
+@pytest.mark.long
 def test_the_programs_of_the_library_s_page_do_what_it_says(tmp_path: Path) -> None:
     ten_lines, approver, listeners = programs("library.md")
     assert len(ten_lines.splitlines()) <= 10

@@ -44,6 +44,7 @@ def test_every_module_can_be_imported() -> None:
     assert json.loads(ran.stdout) == {}
 
 
+@pytest.mark.long
 async def test_the_server_answers_and_says_of_files_and_commands_what_to_do(
     home: Path, workspace: Path, model_server: ModelServer
 ) -> None:

@@ -159,6 +159,7 @@ async def test_a_rule_that_denies_holds_for_what_comes_back(
     assert asked == []
 
 
+@pytest.mark.long
 async def test_what_is_not_brought_back_at_the_session_s_end_is_kept_and_told_when_it_is_loaded(
     engine: FakeEngine, start: EditorFactory, home: Path, workspace: Path, there: Path
 ) -> None:
@@ -249,6 +250,7 @@ async def test_a_cancel_while_a_change_is_asked_about_leaves_it_for_the_next_tur
     assert (workspace / "f.txt").read_text() == "new\n"
 
 
+@pytest.mark.long
 async def test_a_container_that_is_kept_keeps_its_changes_for_the_next_session(
     engine: FakeEngine, start: EditorFactory, home: Path, workspace: Path, there: Path
 ) -> None:

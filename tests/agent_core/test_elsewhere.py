@@ -363,6 +363,7 @@ def test_the_names_of_our_own_backends_are_taken(name):
         register_backend(name, lambda _wanted: None)
 
 
+@pytest.mark.long
 def test_upstream_s_names_are_understood():
     part = Settings(
         terminal={"backend": "Native", "docker_mount_cwd_to_workspace": False, "docker_forward_env": "A"}

@@ -45,6 +45,7 @@ async def test_sub_agents_work_side_by_side_one_of_them_on_a_copy(
     assert await asyncio.to_thread(copies_left, tmp_path / "cache" / "hermes-acp" / "copies") == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "prompt",
     [

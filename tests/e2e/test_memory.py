@@ -23,6 +23,7 @@ def _arenas(pid: int) -> int:
     return sum(int(begin, 16) % _ARENA == 0 for begin in found)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no arenas")
 async def test_threads_share_few_arenas_also_where_many_sessions_begin_at_once(
     editor: EditorFactory, workspace: Path

@@ -33,6 +33,7 @@ def _told(request: Recorded) -> str:
     return json.dumps([message for message in request.body["messages"] if message["role"] != "system"])
 
 
+@pytest.mark.long
 @pytest.mark.timeout(240)
 async def test_a_prompt_that_no_hook_has_judged_is_judged_before_any_model_sees_it(
     editor: EditorFactory, home: Path, workspace: Path
@@ -55,6 +56,7 @@ async def test_a_prompt_that_no_hook_has_judged_is_judged_before_any_model_sees_
         assert "**This turn failed:**" in agent.text(session)[shown:], "it is not offered to go on with it"
 
 
+@pytest.mark.long
 @pytest.mark.timeout(240)
 async def test_one_that_hooks_let_is_told_with_the_next(editor: EditorFactory, home: Path, workspace: Path) -> None:
     with ModelServer(default=lambda _: Reply("Fine.")) as server:
@@ -71,6 +73,7 @@ async def test_one_that_hooks_let_is_told_with_the_next(editor: EditorFactory, h
         assert "mind the gate" in agent.text(session, "user_message_chunk")
 
 
+@pytest.mark.long
 @pytest.mark.timeout(240)
 async def test_a_prompt_that_waits_for_the_sessions_servers_outlasts_a_kill(
     editor: EditorFactory, home: Path, workspace: Path

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import EditorFactory
 from tests.support.collector import Collector
 from tests.support.settings_files import configure
 
 
+@pytest.mark.long
 async def test_turns_requests_and_calls_of_a_process_reach_the_collector(
     editor: EditorFactory, home: Path, workspace: Path
 ) -> None:

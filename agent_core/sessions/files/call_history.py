@@ -219,8 +219,8 @@ class CallHistory:
 
 @dataclass(slots=True)
 class _Watched:
-    """A command that runs: what was seen before it, when that was noted, directories that were not there or are others
-    by its end, what is to be kept after it, and in the end the files whose text is another.
+    """A command that runs: what was seen before it, when that was noted, directories that were not there or are
+    others by its end, what is to be kept after it, and in the end the files whose text is another.
     """
 
     seen: Observation

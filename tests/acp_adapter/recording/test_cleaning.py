@@ -127,6 +127,7 @@ def test_what_is_said_is_written_before_the_text_is_over_but_for_its_last_word()
     assert texts(made.settled(is_over=True)) == ["thr"]
 
 
+@pytest.mark.long
 def test_a_secret_in_thousands_of_pieces_of_an_endless_text_is_found() -> None:
     said = (
         f"{'word ' * 13_000}{TOKEN} {'word ' * 3_000}-----BEGIN PRIVATE KEY-----\n{'aB3/' * 16}\n" + "word " * 9_000

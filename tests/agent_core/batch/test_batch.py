@@ -104,6 +104,7 @@ def test_once_stopped_nothing_more_is_begun_and_what_runs_is_stored(batch, told)
     assert [outcome.id for outcome in told] == ["a"]
 
 
+@pytest.mark.long
 def test_an_item_that_kills_its_process_fails_alone(batch, told):
     batch(functools.partial(dies, who="bd"), make_executor=processes).go(items("abcde"))
     assert {outcome.id: outcome.status for outcome in told} == {

@@ -380,6 +380,7 @@ def test_the_revision_changes_when_a_server_does(open_servers: Open) -> None:
     assert servers.revision > before
 
 
+@pytest.mark.long
 def test_a_process_loads_the_sdk_light_and_its_kill_takes_its_servers_along(tmp_path: Path) -> None:
     with subprocess.Popen(
         (sys.executable, "-c", _OWNER), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path

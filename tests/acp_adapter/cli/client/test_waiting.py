@@ -23,6 +23,7 @@ def _run(workspace: Path, prompt: str, *flags: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.long
 def test_it_waits_for_what_tells_of_its_end_and_for_the_turn_about_that(home: Path, workspace: Path) -> None:
     begin = f"{_begin('sleep 1; exit 3')}\n{_begin('sleep 1000', notify=False)}"
     code, out, _ = _run(

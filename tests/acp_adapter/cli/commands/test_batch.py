@@ -41,6 +41,7 @@ def results(tmp_path):
     return [json.loads(line) for line in (tmp_path / "runs" / "results.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.long
 def test_the_same_command_goes_on_where_it_was_left(run, prompts, tmp_path):
     file = prompts(*({"id": name, "prompt": text} for name, text in PROMPTS.items()))
     first = run("-", "--workers", "1", "--limit", "2", input=Path(file).read_text())
@@ -60,6 +61,7 @@ def test_prompts_that_are_wrong_begin_nothing(home, prompts, tmp_path, capsys):
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.long
 def test_a_prompt_may_hold_any_sign_that_json_allows(run, tmp_path, capsys):
     line = json.dumps({"id": "a", "prompt": "say one\u2028two\x85three"}, ensure_ascii=False)
     outcome = run("-", input=f"{line}\r\n", encoding="utf-8")

@@ -36,6 +36,7 @@ def wait(terminal: Terminal, until: str) -> None:
     terminal.text = seen + terminal.text
 
 
+@pytest.mark.long
 def test_turns_follow_each_other_in_one_session_and_it_can_be_gone_on_with(home: Path, workspace: Path) -> None:
     with Terminal([*MAIN, "--offline", "--cwd", str(workspace)], plain_terminal()) as terminal:
         terminal.read_until("> ")

@@ -131,6 +131,7 @@ def test_ignored_settings_are_told_and_are_no_failure(set_up, run):
     assert "--fix` mends 1 of them" in out
 
 
+@pytest.mark.long
 def test_a_damaged_database_is_told_and_the_fix_says_where_the_broken_file_is(database, run, set_up):
     overwrite(database, pages_of(database, "messages")[1])
     broken = database.read_bytes()
@@ -149,6 +150,7 @@ def test_a_damaged_database_is_told_and_the_fix_says_where_the_broken_file_is(da
     assert counted(database)["sessions"] == 4
 
 
+@pytest.mark.long
 def test_open_permissions_are_told_and_closed(database, run):
     database.chmod(0o666)
     code, out, _ = run()
@@ -184,6 +186,7 @@ def test_the_model_is_asked_for_nothing_but_looking(home, run, model_server, mon
     assert model_server.requests == []
 
 
+@pytest.mark.long
 def test_what_would_be_asked_about_is_shown_and_not_done_where_nobody_can_be_asked(set_up, run):
     text = "model:\n  provider: offline\n  api_key: sk-ant-api03-0123456789abcdefABCDEF\nagnet: {}\n"
     (set_up / "config.yaml").write_text(text)
@@ -200,6 +203,7 @@ def test_what_would_be_asked_about_is_shown_and_not_done_where_nobody_can_be_ask
     assert (set_up / "config.yaml").read_text() == text.replace("agnet", "agent")
 
 
+@pytest.mark.long
 def test_at_a_terminal_a_change_is_made_after_a_yes(set_up):
     settings = EDITORS[0].settings_file(Path.home())
     settings.parent.mkdir(parents=True)
@@ -212,6 +216,7 @@ def test_at_a_terminal_a_change_is_made_after_a_yes(set_up):
     assert "/gone/" not in settings.read_text()
 
 
+@pytest.mark.long
 def test_secrets_that_look_like_words_are_not_shown_beside_a_change(set_up, run):
     servers = {"x": {"url": "https://mcp.example.com", "headers": {"Authorization": "Bearer swordfishswordfish"}}}
     configure(set_up, {"model": OFFLINE, "agent": {"max_turn": 5}, "mcp_servers": servers})
@@ -230,12 +235,14 @@ def test_where_it_cannot_begin_the_json_says_so_too(why, home, run, monkeypatch,
     assert err.startswith("hermes-acp doctor: ")
 
 
+@pytest.mark.long
 def test_a_link_to_settings_that_are_not_there_is_told(set_up, run):
     (set_up / "config.yaml").unlink()
     (set_up / "config.yaml").symlink_to("gone.yaml")
     assert "is a link to gone.yaml, which is not there" in run()[1]
 
 
+@pytest.mark.long
 def test_a_profile_of_its_own_is_looked_at(home, run):
     _, out, _ = run("--profile", "work")
     assert f"home {home}/profiles/work" in out
@@ -264,6 +271,7 @@ def test_a_command_that_is_started_without_streams_goes_on(home):
     assert ran.stderr.startswith("hermes-acp doctor: --profile")
 
 
+@pytest.mark.long
 def test_what_a_plugin_prints_is_not_between_the_findings(set_up, run):
     add_plugin(set_up / "plugins", "loud", "print('HELLO')")
     code, out, err = run("--json")
@@ -272,6 +280,7 @@ def test_what_a_plugin_prints_is_not_between_the_findings(set_up, run):
     assert "HELLO" in err
 
 
+@pytest.mark.long
 def test_an_interrupt_ends_it_at_once_whatever_hangs_and_leaves_nothing(set_up, tmp_path, monkeypatch, model_server):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     fifo = tmp_path / "fifo"
@@ -298,6 +307,7 @@ def test_sizes_are_for_people(count, text):
     assert size_text(count) == text
 
 
+@pytest.mark.long
 def test_turns_of_other_processes_are_told_and_one_that_tells_nothing_any_more_is_wrong(home, run):
     home.chmod(0o700)
     configure(home, {"model": OFFLINE})

@@ -96,6 +96,7 @@ def test_a_sign_in_at_an_address_prints_the_page_and_is_kept(
         assert not ServerTokens(home).has(spec.url)
 
 
+@pytest.mark.long
 def test_the_doctor_has_a_line_for_each_and_tries_them_when_asked(
     servers: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

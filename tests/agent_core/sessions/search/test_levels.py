@@ -57,6 +57,7 @@ def test_words_can_be_forgotten_more_often_than_the_index_may_have_levels(databa
     assert len(_structure(database).levels) < 100
 
 
+@pytest.mark.long
 def test_levels_stay_few_while_other_connections_know_the_index(database: Database, talks: Talks):
     other = database.another()
     (kept,) = talks.add("s", [f"lasting {_MANY_WORDS}"])

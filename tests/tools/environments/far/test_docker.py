@@ -116,6 +116,7 @@ def test_a_session_has_one_container_that_goes_with_it(engine, side_of):
     assert engine.boxes() == {}
 
 
+@pytest.mark.long
 def test_a_container_that_is_kept_is_stopped_and_started_again(engine, side_of):
     box = Box("some:1", kept=True)
     first = side_of(box, "session-1")

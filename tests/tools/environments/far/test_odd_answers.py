@@ -139,6 +139,7 @@ def test_a_greeting_without_an_end_is_not_kept() -> None:
     assert framing.pid == 7
 
 
+@pytest.mark.long
 def test_a_report_without_an_end_is_not_kept() -> None:
     framing = Framing("tok")
     framing.feed(b"\0tok:begun 7\0out\0tok:report\0")

@@ -349,6 +349,7 @@ def test_a_further_connection_that_is_not_answered_is_given_up(server, guardian,
     side.close()
 
 
+@pytest.mark.long
 def test_a_host_that_is_known_without_its_port_is_known_by_its_key(server, guardian, tmp_path):
     key = server.known.read_text().split(maxsplit=1)[1]
     known = tmp_path / "known"
