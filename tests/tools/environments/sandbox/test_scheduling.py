@@ -18,6 +18,8 @@ from tools.environments.sandbox.landlock_sandbox import LandlockSandbox
 from tools.environments.sandbox.port import Sandbox
 from tools.environments.sandbox_network.session_network import SessionNetwork
 
+pytestmark = pytest.mark.skipif(os.nice(0) != 0, reason="needs the usual priority: run the tests without nice")
+
 Run = Callable[..., str]
 _SOMEBODY = 64998
 
