@@ -36,6 +36,7 @@ class LiveSession:
         failing_since: when saving began to fail, on the store's monotonic clock; None while it works.
         trouble: what the person is told about that.
         failure: why it is not being saved.
+        may_heal: that may be over in a moment.
         given_up: what of it can never be stored, for the person.
         retry_at: not to be tried before, on the store's monotonic clock.
         spooled: files with what is in the backlog, or was.
@@ -59,6 +60,7 @@ class LiveSession:
     failing_since: float | None = None
     trouble: str = ""
     failure: str = ""
+    may_heal: bool = True
     given_up: str = ""
     retry_at: float = 0.0
     spooled: list[Spooled] = field(default_factory=list)

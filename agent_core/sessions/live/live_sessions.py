@@ -27,6 +27,7 @@ from tools.light_dataclass import dataclass
 log = logging.getLogger(__name__)
 
 _AT_ONCE, _PAUSE_AT_END = 0.2, 0.1
+_LASTING = frozenset({"corrupt", "newer", "foreign"})
 _BUSY = "Another program writes to the database."
 
 
@@ -279,7 +280,7 @@ class LiveSessions:
         now = self._clock()
         if live.failing_since is None:
             live.failing_since = now
-        live.failure = str(problem)
+        live.failure, live.may_heal = str(problem), problem.kind not in _LASTING
         is_over = any(isinstance(operation, CloseTurn) for operation in live.backlog)
         if problem.kind != "busy" or is_over or now - live.failing_since >= self._rhythm.bearable:
             if not live.trouble:
@@ -365,7 +366,7 @@ class LiveSessions:
             with live.lock:
                 if not live.gone:
                     self.leave(live, max(0.0, deadline - time.monotonic()))
-        return not all(live.gone for live in sessions)
+        return any(not live.gone and live.may_heal for live in sessions)
 
     def _unsaved(self, sessions: Sequence[LiveSession]) -> Unsaved:
         # One that another process has by now is gone, too.
