@@ -7,8 +7,11 @@ run: every string and every bracket has its end, and nothing follows.
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any, NoReturn
+
+from tools.text.encoding import with_escapes
 
 _EMPTY = "{}"
 _LIMIT = "The output limit cut this call off before its arguments were complete"
@@ -19,15 +22,17 @@ _AGAIN = (
 _SHOWN = 40
 
 _SPACE = re.compile(r"\s*")
-_FENCE = re.compile(r"\s*```(?:json)?\s*", re.IGNORECASE)
+_BEFORE = re.compile(r"\ufeff?\s*(?:```(?:json)?)?\s*", re.IGNORECASE)
 _CLOSING_FENCE = re.compile(r"\s*(?:```)?\s*")
 _STRINGS = {quote: re.compile(rf"[^{quote}\\]*+(?:\\.[^{quote}\\]*+)*+{quote}", re.DOTALL) for quote in "\"'"}
 _SPECIAL = re.compile(r'\\(?:u[0-9a-fA-F]{4}|.)|"', re.DOTALL)
+_PLAIN_KEY = re.compile(r"""(["'])[\w.-]+\1\s*:""")
 _BARE_KEY = re.compile(r"[A-Za-z_$][\w$-]*")
 _SCALAR = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.+-])|(?:true|false|null|True|False|None)\b")
 _CUT_SCALAR = re.compile(r"[\w.+-]+\Z")
 _WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
 _NO_COMMA = 'a comma or a bracket is missing (a quotation mark in a text is written \\")'
+_TOO_DEEP = "they are nested too deeply"
 _NOT_AN_OBJECT = "The arguments must be one JSON object. Nothing was run."
 
 
@@ -39,10 +44,10 @@ def settled_arguments(text: str, *, cut: bool = False) -> tuple[str, str | None]
     Args:
         cut: the answer was cut off at the output limit, and this call was the last of it.
     """
-    if not text.strip():
+    if text.strip() in {"", "null"}:
         return _EMPTY, f"{_LIMIT}. {_AGAIN}" if cut else None
     try:
-        found = json.loads(text)
+        found = _JSON.decode(text)
     except (ValueError, RecursionError):
         return _repaired(text, cut=cut)
     if isinstance(found, str):  # an object that was encoded twice
@@ -52,24 +57,38 @@ def settled_arguments(text: str, *, cut: bool = False) -> tuple[str, str | None]
 
 def _object_or_none(text: str) -> Any:
     try:
-        return json.loads(text)
+        return _JSON.decode(text)
     except (ValueError, RecursionError):
         return None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs) and any(found[key] != value for key, value in pairs):
+        raise ValueError("a key has two values")  # which of them is meant nobody knows
+    return found
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON")
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_number)
 
 
 def _repaired(text: str, *, cut: bool) -> tuple[str, str | None]:
     reader = _Reader(text)
     try:
-        value = reader.read()
+        mended = with_escapes(json.dumps(reader.read(), ensure_ascii=False))
     except _Unclosed as problem:
         what = f"{_LIMIT}: they" if cut else "The arguments are not valid JSON, for they were cut off: they"
         return _EMPTY, f"{what} end {problem}. {_AGAIN}"
     except (ValueError, RecursionError) as problem:
-        why = problem if isinstance(problem, _Malformed) else "they are nested too deeply"
+        why = _TOO_DEEP if isinstance(problem, RecursionError) else problem
         return _EMPTY, f"The arguments are not valid JSON: {why}. Nothing was run. Send one JSON object."
     if cut:
         return _EMPTY, f"{_LIMIT}. {_AGAIN}"
-    return json.dumps(value, ensure_ascii=False), None
+    return mended, None
 
 
 class _Unclosed(Exception):
@@ -84,7 +103,7 @@ class _Reader:
     """Reads one object, as JSON or as some models write it.
 
     That is: raw line breaks and tabs in strings, single quotes, bare keys, Python's words, a comma too many, a comma
-    missing before a key, a Markdown fence around it.
+    missing before a plain key, a byte order mark or a Markdown fence around it.
     """
 
     def __init__(self, text: str) -> None:
@@ -99,7 +118,7 @@ class _Reader:
             _Unclosed: the text ends before the object does.
             _Malformed: it is something else, or more than one object.
         """
-        self._skip(_FENCE)
+        self._skip(_BEFORE)
         if self._peek() != "{":
             self._fail("they do not begin with {")
         value = self._object()
@@ -116,12 +135,14 @@ class _Reader:
             key = self._key()
             self._expect(":")
             self._keys.append(key)
-            found[key] = self._value()
+            value = self._value()
+            if found.setdefault(key, value) != value:
+                self._fail(f"the key “{key[:_SHOWN]}” has two values")
             self._keys.pop()
-            # A comma that is missing before a quoted key is clear; a quotation mark within a text looks otherwise.
+            # A comma that is missing before a plain key is clear; a quotation mark within a text looks otherwise.
             if self._next() == ",":
                 self._at += 1
-            elif self._peek() not in {"}", '"', "'"}:
+            elif self._peek() != "}" and not _PLAIN_KEY.match(self._text, self._at):
                 self._fail(_NO_COMMA)
         self._at += 1
         return found
@@ -163,7 +184,15 @@ class _Reader:
                 raise self._unclosed("inside a value")
             self._fail("a value is expected")
         self._at = scalar.end()
-        return _WORDS[scalar[0]] if scalar[0] in _WORDS else json.loads(scalar[0])
+        if scalar[0] in _WORDS:
+            return _WORDS[scalar[0]]
+        try:
+            number = json.loads(scalar[0])
+        except ValueError:  # thousands of digits
+            number = math.inf
+        if math.isinf(number):
+            self._fail("a number is too large")
+        return number
 
     def _string(self) -> str:
         start = self._at + 1

@@ -216,7 +216,7 @@ def _goes_on(draft: ToolCallDraft, event: ToolCallStarted) -> bool:
 def _is_json(text: str) -> bool:
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

@@ -15,7 +15,7 @@ def test_a_valid_object_stays_byte_for_byte(text):
     assert settled_arguments(text) == (text, None)
 
 
-@pytest.mark.parametrize("text", ["", "  \n"])
+@pytest.mark.parametrize("text", ["", "  \n", "null", " null\n"])
 def test_no_arguments_are_an_empty_object(text):
     assert settled_arguments(text) == ("{}", None)
 
@@ -30,6 +30,11 @@ def test_no_arguments_are_an_empty_object(text):
         ('{"text": "two\nlines\tand a tab"}', {"text": "two\nlines\tand a tab"}),
         ('```json\n{"a": 1}', {"a": 1}),
         ('{"a": "x" "b": "y"}', {"a": "x", "b": "y"}),
+        ('{"a": "x"\n  "b-c": 1}', {"a": "x", "b-c": 1}),
+        ('\ufeff{"a": 1}', {"a": 1}),
+        ('\ufeff ```JSON\n{"a": "\n"}\n```\n', {"a": "\n"}),
+        ("{'half': '\\ud83d'}", {"half": "\ud83d"}),
+        ('{"a": 1, "a": 1, }', {"a": 1}),
         (json.dumps('{"a": 1}'), {"a": 1}),
         ('{"pattern": "\\d+\\.py", "b": "it\\\'s"}', {"pattern": "\\d+\\.py", "b": "it's"}),
         ("{'a': 'say \"hi\"', 'b': [1, {'c': -2.5e3,},]}", {"a": 'say "hi"', "b": [1, {"c": -2500.0}]}),
@@ -40,11 +45,13 @@ def test_what_can_be_mended_is_mended(text, value):
     mended, problem = settled_arguments(text)
     assert problem is None
     assert json.loads(mended) == value
+    assert mended.encode()
 
 
 @each(
     "text",
-    ['{"path": "a", "content": "half of the f', '{"a": [1, 2', '{"a": {"b": 1', "just words", "[1, 2]", "7", '"x"'],
+    ['{"path": "a", "content": "half of the f', '{"a": [1, 2', '{"a": {"b": 1', "just words", "[1, 2]", "7", '"x"',
+     json.dumps('{"a": 1, "a": 2}')],
 )
 def test_an_end_is_never_invented_and_what_is_no_object_is_not_run(text):
     mended, problem = settled_arguments(text)
@@ -91,6 +98,15 @@ def test_only_all_of_the_arguments_run_and_no_beginning_of_them(text):
         ('{, "a": 1}', ["a key is expected"]),
         ('Here: {"a": 1}', ["do not begin with {"]),
         ('{"a":' * 5000, ["nested too deeply"]),
+        ('{"path": "a", "path": "b"}', ["“path” has two values"]),
+        ('{"x": [{"n": 1, "n": 2}]}', ["“n” has two values"]),
+        ("{'path': 'a', 'content': 'x', 'path': 'b'}", ["“path” has two values"]),
+        ('{"n": NaN}', ["a value is expected", "character 7"]),
+        ('{"n": -Infinity,}', ["a value is expected"]),
+        ('{"n": 1e999,}', ["a number is too large"]),
+        (f'{{"n": {"9" * 5000}}}', ["a number is too large"]),
+        ('{"command": "printf "" : ""}', ['written \\"', "character 22"]),
+        ('{"content": "say "x, y": z"}', ['written \\"']),
     ],
 )  # fmt: skip
 def test_what_is_not_closed_or_not_clear_goes_back_with_what_is_wrong(text, told):
