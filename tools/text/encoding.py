@@ -31,6 +31,8 @@ _MAX_LEGACY_CONTROL_SHARE = 0.02
 _MIN_NULS = 0.3
 _MAX_STRAY_NULS = 0.02
 _ODD = re.compile("[\udc80-\udcff]")
+_ODD_IN_RUN = re.compile("[\udc80-\udcff][^\0-\x7f]|[^\0-\x7f][\udc80-\udcff]")
+_LEAST_BYTES_FOR_ONE = 100
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 _NOT_ASCII = re.compile("[^\0-\x7f]")
 _REPLACEMENT = "\ufffd"
@@ -123,10 +125,14 @@ def decode(data: bytes) -> TextFile | None:
 def is_mostly_utf8(data: bytes) -> bool:
     """Whether a text that is not valid UTF-8 is meant as it: beyond ASCII it has no more odd bytes than characters.
 
-    In every other encoding, those that are characters of UTF-8 by chance are fewer than half of the odd bytes.
+    Or more, at most one in a hundred bytes, where each stands alone: texts in other encodings, in which bytes that
+    stand together are characters of UTF-8 by chance, have others that stand together and are none.
     """
     text = lines_not_ascii(data, _MOST_JUDGED).decode("utf-8", "surrogateescape")
-    return odd_bytes_in(text) <= len(_NOT_ASCII.findall(text)) // 2
+    odd, not_ascii = odd_bytes_in(text), len(_NOT_ASCII.findall(text))
+    if odd <= not_ascii // 2:
+        return True
+    return odd < not_ascii and odd * _LEAST_BYTES_FOR_ONE <= len(data) and not _ODD_IN_RUN.search(text)
 
 
 def encoding_note(encoding: str, others: Iterable[str] = (), odd_bytes: int = 0) -> str:

@@ -168,6 +168,8 @@ ODD = {
     "an overlong slash": UMLAUTS.encode() + b"\xc0\xaf\n",
     "half a surrogate pair": ("日本語" * 3).encode() + b"\xed\xa0\x80\n",
     "behind a mark": b"\xef\xbb\xbf" + UMLAUTS.encode() + b"\xe4\r\n",
+    "more than there are umlauts, in much ASCII": b"plain = 1\n" * 1000 + "süß\n".encode() + b"\xff, \xe4 and \xfc\n",
+    "a line of Latin-1 in much ASCII": b"# caf\xe9, \xe0, d\xe9j\xe0\n" + b"plain = 1\n" * 1000 + "# é\n".encode(),
     "in much text": UMLAUTS.encode() * 2000 + b"\x80" + UMLAUTS.encode() * 2000,
 }
 
@@ -188,6 +190,21 @@ def test_no_text_of_an_old_encoding_is_taken_for_utf_8_with_odd_bytes(text: str,
         file = decode(whole.encode(encoding))
         assert file is not None
         assert not file.has_odd_bytes
+
+
+@each(
+    "odd",
+    [
+        "é".encode("latin-1"),
+        "Grüße „schön“ – größer".encode("cp1252"),
+        "größte Größe, süß".encode("latin-1") * 20 + "ü".encode(),
+        "设置配置联通".encode("gb18030"),
+    ],
+)
+def test_few_bytes_of_an_old_encoding_in_much_ascii_are_not_odd_bytes(odd: bytes):
+    file = decode(b"plain = 1\n" * 200 + b"# " + odd)
+    assert file is not None
+    assert file.encoding != "utf-8"
 
 
 LOST_TO_A_SERVER = {
