@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tools.files.searching import SearchQuery
+from tools.text.globs import spread
 
 _NO_GIT = ("--glob", "!.git")
 # A line break, or an escape for one.
@@ -54,6 +55,19 @@ def narrowing(query: SearchQuery, globs: Sequence[str]) -> tuple[str, ...]:
     """Only files of a type, or with one of the globs."""
     kind = ("--type", query.type) if query.type else ()
     return (*kind, *(word for glob in globs for word in ("--glob", glob)))
+
+
+def plain(glob: str) -> list[str]:
+    """The same for `rg` without braces, of which it passes over empty choices, and without a `#` that begins a note.
+
+    Raises:
+        GlobError
+    """
+    excludes, bare = glob.startswith("!"), glob.removeprefix("!")
+    # Of `{a/b,c}` neither is meant at any depth.
+    root = "/" if "/" in bare.removesuffix("/") else ""
+    forms = [root * ("/" not in form.removesuffix("/")) + form for form in spread(bare) if form]
+    return [f"!{form}" if excludes else re.sub(r"\A#", r"\#", form) for form in forms]
 
 
 def overrides(globs: Sequence[str]) -> bool:

@@ -177,7 +177,7 @@ class Search:
         if self.one_file or not self.query.glob:
             return ()
         with glob_errors():
-            return settled(self.query.glob, self._list_files)
+            return tuple(form for glob in settled(self.query.glob, self._list_files) for form in rg.plain(glob))
 
     def _not_ignored(self, names: Iterable[str], globs: Sequence[str]) -> list[str]:
         # What --glob asks for is found even where .gitignore says no, so it is held against the plain listing.

@@ -26,6 +26,9 @@ from tools.light_dataclass import dataclass
 LEASE = 60.0
 """Seconds that a lease holds unless it is renewed."""
 
+_MOST_AHEAD = 86_400.0
+"""Seconds by which the clocks of two machines may differ. A time beyond it is from a clock that was wrong."""
+
 _DEAD_STATES = frozenset("ZXx")
 _PS_TIMEOUT = 5.0
 
@@ -73,7 +76,8 @@ def is_alive(holder: Holder, now: float) -> bool:
 
     For a process in this one's table, since the machine's last start, that table decides, whatever `until` says: a
     computer that slept loses no lease. For others, where the table does not tell, and where other machines may use
-    the same file, a lease that was not renewed is over; what the table does not have any more is dead all the same.
+    the same file, a lease that was not renewed is over, and so is one that no right clock can have written; what the
+    table does not have any more is dead all the same.
 
     Args:
         now: seconds since the epoch.
@@ -84,7 +88,7 @@ def is_alive(holder: Holder, now: float) -> bool:
             lives = _start_of(holder.pid) == start
             if not (lives and holder.beats):
                 return lives
-    return holder.until > now
+    return now < holder.until < now + _MOST_AHEAD
 
 
 def claim(connection: sqlite3.Connection, session_id: str, identity: ProcessIdentity, now: float) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.searches import by_rg, by_substitute, write_tree
+from tests.support.searches import by_rg, by_substitute, names, write_tree
 from tools.errors import ToolError
 from tools.files.searching import SearchQuery
 
@@ -164,3 +164,20 @@ def test_a_named_path_is_the_same(tree: Path, name: str):
 def test_both_explain_what_is_wrong(tree: Path, search: Any, pattern: str, options: dict[str, Any], said: str):
     with pytest.raises(ToolError, match=said):
         search(replace(SearchQuery(pattern, tree), **options))
+
+
+@pytest.mark.parametrize(
+    ("glob", "files"),
+    [
+        ("no_end{,.x}.txt", {"no_end.txt"}),
+        ("{no_end,bom}{.txt,}", {"no_end.txt", "bom.txt"}),
+        ("#odd", {"#odd"}),
+        ("#*,keep.log", {"#odd", "keep.log"}),
+        ("{x/any,keep}{/y.txt,.log,}", {"x/any/y.txt", "keep.log"}),
+        ("#odd,!{#o,}dd,!#odd", set()),
+    ],
+)
+def test_a_glob_narrows_the_lines_as_it_narrows_the_names(tree: Path, glob: str, files: set[str]):
+    query = SearchQuery("apple", tree, glob=glob, output="files_only", include_ignored=True)
+    for search in (by_rg, by_substitute):
+        assert names(search(query), tree) == files

@@ -89,6 +89,13 @@ def test_a_host_that_was_renamed_changes_nothing(sleeper):
     assert not is_alive(replace(living, until=NOW + 3600), NOW)
 
 
+@each(("ahead", "alive"), [(50_000, True), (10 * 365 * 86_400, False), (2.0**62, False)])
+def test_a_clock_that_was_years_ahead_locks_nothing_for_years(ahead, alive):
+    elsewhere = replace(ProcessIdentity.current().holder(NOW + ahead), started="another-boot 1")
+    assert is_alive(elsewhere, NOW) is alive
+    assert is_alive(ProcessIdentity.current().holder(NOW + ahead), NOW)
+
+
 def test_two_machines_of_one_name_are_two():
     mine = ProcessIdentity.current()
     start = mine.started.rpartition(" ")[2]
