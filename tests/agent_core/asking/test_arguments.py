@@ -50,8 +50,16 @@ def test_what_can_be_mended_is_mended(text, value):
 
 @each(
     "text",
-    ['{"path": "a", "content": "half of the f', '{"a": [1, 2', '{"a": {"b": 1', "just words", "[1, 2]", "7", '"x"',
-     json.dumps('{"a": 1, "a": 2}')],
+    [
+        '{"path": "a", "content": "half of the f',
+        '{"a": [1, 2',
+        '{"a": {"b": 1',
+        "just words",
+        "[1, 2]",
+        "7",
+        '"x"',
+        json.dumps('{"a": 1, "a": 2}'),
+    ],
 )
 def test_an_end_is_never_invented_and_what_is_no_object_is_not_run(text):
     mended, problem = settled_arguments(text)
