@@ -22,6 +22,8 @@ COLUMNS = (
 )
 """What `record_from` needs, of sessions AS s."""
 
+_YEAR_10000 = 253_402_300_800
+
 CAREFUL_MODE = "default"
 """The mode of a session whose options are damaged: they may have asked for more care than its mode does."""
 
@@ -31,6 +33,7 @@ def record_from(row: Row) -> SessionRecord:
     (session_id, cwd, roots, source, mode, model, options, title, parent_id, root_id, *rest) = row
     (created_at, updated_at, archived, turns, requests, usage, cost, *lease) = rest
     chosen, places = _loaded(options, dict), _loaded(roots, list)
+    whole = chosen is not None and places is not None and is_moment(created_at) and is_moment(updated_at)
     return SessionRecord(
         id=session_id,
         cwd=path_from(cwd),
@@ -42,14 +45,19 @@ def record_from(row: Row) -> SessionRecord:
         title=title,
         parent_id=parent_id,
         root_id=root_id,
-        created_at=created_at,
-        updated_at=updated_at,
+        created_at=created_at if is_moment(created_at) else 0.0,
+        updated_at=updated_at if is_moment(updated_at) else 0.0,
         archived=archived == ARCHIVED,
         turns=turns,
         spent=_spent(requests, usage, cost),
         holder=holder_of(*lease),
-        is_damaged=chosen is None or places is None,
+        is_damaged=not whole,
     )
+
+
+def is_moment(seconds: float) -> bool:
+    """Whether it is a time since the epoch that a calendar has."""
+    return 0 <= seconds < _YEAR_10000
 
 
 def read_record(connection: sqlite3.Connection, session_id: str) -> SessionRecord:

@@ -66,7 +66,7 @@ def holder_of(row: str | None, token: str | None, until: float | None) -> Holder
         facts = json.loads(row or "{}")
         named = (str(facts["host"]), int(facts["pid"]), str(facts["started"]), str(facts["program"]))
         beats = bool(facts.get("beats"))
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, OverflowError):
         named, beats = ("an unknown host", 0, "", "another program"), False
     return Holder(token, *named, until or 0.0, beats)
 

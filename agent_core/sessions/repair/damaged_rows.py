@@ -19,8 +19,8 @@ from typing import Any
 from agent_core.errors import StoreError
 from agent_core.events import ToolFinished, ToolRequested
 from agent_core.messages import Message, ToolCall, assistant_message, injected_message, tool_call, tool_message
-from agent_core.sessions.archive.session_records import CAREFUL_MODE
-from agent_core.sessions.archive.session_rows import DELETING
+from agent_core.sessions.archive.session_records import CAREFUL_MODE, is_moment
+from agent_core.sessions.archive.session_rows import ARCHIVED, DELETING, IN_USE
 from agent_core.sessions.archive.transcripts import decoded
 from agent_core.sessions.background.rows import news_from, task_from
 from agent_core.sessions.database.bodies import pack, unpack
@@ -124,7 +124,7 @@ def _rows(connection: sqlite3.Connection, kind: _Kind, session_id: str) -> Itera
     of_one = f" AND {session} = ?" if session_id else ""
     query = (
         f"SELECT {', '.join((f'{kind.table}.{key}', session, *others))} FROM {kind.source or kind.table}"  # noqa: S608 - constants
-        f" WHERE {session} IN (SELECT id FROM sessions WHERE archived < {DELETING}){of_one}"
+        f" WHERE {session} IN (SELECT id FROM sessions WHERE archived IS NOT {DELETING}){of_one}"
     )
     for row in connection.execute(query, (session_id,) if session_id else ()):
         yield dict(zip(kind.columns, row, strict=True))
@@ -193,6 +193,11 @@ def _session_faults(row: _Values) -> _Faults:
         "usage": lambda: spent_from(row["requests"], row["usage"], row["cost"]),
     }
     checks |= {name: lambda name=name: (row[name] or "").encode() for name in _SESSION_TEXTS}  # type: ignore[misc]
+    for column in _SESSION_TIMES:
+        if not is_moment(row[column]):
+            yield column, "it is no time"
+    if row["archived"] not in {IN_USE, ARCHIVED}:
+        yield "archived", "it is none of its values"
     for column, check in checks.items():
         if why := _why(check):
             yield column, why
@@ -286,7 +291,10 @@ def _delete_text(connection: sqlite3.Connection, damage: Damage, _: _Values) -> 
 
 
 def _replace_in_session(connection: sqlite3.Connection, damage: Damage, row: _Values) -> None:
-    value = _EMPTY[damage.column] if damage.column in _EMPTY else plain_text(row[damage.column])
+    if damage.column in _SESSION_TIMES:
+        value: object = time.time()  # not the epoch: old sessions may be deleted
+    else:
+        value = _EMPTY[damage.column] if damage.column in _EMPTY else plain_text(row[damage.column])
     connection.execute(f"UPDATE sessions SET {damage.column} = ? WHERE id = ?", (value, damage.key))  # noqa: S608 - constants
     if damage.column == "options":  # they may have said that edits are asked about whatever the mode says
         connection.execute("UPDATE sessions SET mode = ? WHERE id = ?", (CAREFUL_MODE, damage.key))
@@ -304,10 +312,13 @@ def _replace_in_version(connection: sqlite3.Connection, damage: Damage, row: _Va
 
 
 def _of(what: str, row: _Values, at: str = "created_at") -> str:
+    if not is_moment(row[at]):
+        return what
     return f"{what} of {time.strftime('%Y-%m-%d %H:%M', time.localtime(row[at]))}"
 
 
-_EMPTY = {"roots": "[]", "options": "{}", "kept": "{}", "usage": "{}"}
+_EMPTY = {"roots": "[]", "options": "{}", "kept": "{}", "usage": "{}", "archived": IN_USE}
+_SESSION_TIMES = ("created_at", "updated_at")
 _SESSION_TEXTS = ("cwd", "source", "mode", "model", "title")
 _SAID = {"user": "a message to the model", "assistant": "an answer of the model", "tool": "a tool's result"}
 _OF_SESSION = {
@@ -315,6 +326,9 @@ _OF_SESSION = {
     "options": "its options (they are the usual ones again, and its mode is the one that asks)",
     "kept": "its plan",
     "usage": "what it has used",
+    "archived": "whether it is archived (it is not, now)",
+    "created_at": "when it was made",
+    "updated_at": "when it was last used",
 }
 _KINDS = (
     _Kind(
@@ -371,7 +385,7 @@ _KINDS = (
     ),
     _Kind(
         "sessions",
-        ("id", "sessions.id", *_EMPTY, *_SESSION_TEXTS, "requests", "cost"),
+        ("id", "sessions.id", *_EMPTY, *_SESSION_TIMES, *_SESSION_TEXTS, "requests", "cost"),
         _session_faults,
         lambda _, column: _OF_SESSION.get(column, f"its {column}"),
         _replace_in_session,

@@ -6,12 +6,14 @@ import contextlib
 import random
 import shutil
 import sqlite3
+from datetime import UTC, datetime
 
 import pytest
 
 from agent_core.errors import StoreError
 from agent_core.events import AgentText
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
+from agent_core.sessions.archive.archive import SessionArchive
 from agent_core.sessions.database.bodies import pack
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.live.sqlite_store import SqliteSessionStore
@@ -79,6 +81,36 @@ def test_each_kind_of_row_is_found_by_examining_named_and_set_aside_by_a_repair(
         assert connection.execute("SELECT count(*) FROM messages").fetchone() == (12,)
         lost = connection.execute("SELECT lost FROM file_versions WHERE session_id = 'session-001'").fetchone()
         assert lost[0]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("updated_at", "1e300"), ("updated_at", "9e999"), ("created_at", "-5"), ("created_at", "1e12"),
+        ("archived", "2147483648"), ("archived", "3"), ("archived", "-1"), ("holder_until", "1e300"),
+        ("holder", "'{\"host\": 1, \"pid\": 1e999, \"started\": 1, \"program\": 1}'"),
+    ],
+)  # fmt: skip
+def test_a_damaged_column_of_one_session_hides_no_session_and_is_repaired(path, column, value):
+    with plain(path) as connection:
+        connection.execute("UPDATE sessions SET holder_token = 't', holder = '{}', holder_until = 1")
+        connection.execute(f"UPDATE sessions SET {column} = {value} WHERE id = 'session-001'")
+    assert len(examine(path).problems) == (not column.startswith("holder"))
+    database = Database(path)
+    page = SessionArchive(database).page()
+    assert [datetime.fromtimestamp(session.updated_at, UTC) for session in page.sessions]
+    assert len(page.sessions) >= 2
+    database.close()
+    repair(path)
+    assert examine(path).problems == ()
+    database = Database(path)
+    store = SqliteSessionStore(database, background=False)
+    for session in ("session-000", "session-001", "session-002"):
+        assert SessionArchive(database).get(session).updated_at >= 0
+        store.begin_turn(session, f"new {session}")
+        assert len(store.messages(session)) == 4
+    store.close()
+    database.close()
 
 
 def test_looking_changes_nothing_and_what_is_in_order_is_left_alone(path):
