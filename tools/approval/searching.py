@@ -6,25 +6,30 @@ import functools
 import re
 from pathlib import Path
 
+from tools.bash.git_words import GitWords, git_words, sets_git_up
+from tools.bash.reading import Invocation
 from tools.light_dataclass import dataclass
 
 _SEARCHERS = frozenset({"rg", "ag", "ack", "ugrep", "rgrep"})
 _GREPS = frozenset({"grep", "egrep", "fgrep", "zgrep", "bzgrep", "xzgrep"})
 # In a cluster of short options; long ones may be abbreviated.
 _GOES_DOWN = re.compile(r"-[A-Za-z0-9]*[rR].*|--(?:r|de).*|-d.*|--di.*", re.DOTALL)
-# Git's own options, before the subcommand, whose value is the next word.
-_BEFORE_VALUE = frozenset({"-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix"})
 _SHOWS = frozenset({
     "diff", "show", "diff-tree", "diff-index", "diff-files", "range-diff", "grep", "cat-file", "archive",
-    "format-patch", "difftool",
+    "format-patch", "difftool", "fast-export", "merge-tree",
 })  # fmt: skip
-_SHOWS_IF_ASKED = frozenset({"log", "whatchanged", "reflog", "stash"})
+_SHOWS_IF_ASKED = frozenset({"log", "whatchanged", "reflog", "stash", "request-pull"})
+_ASKS_PIECE_BY_PIECE = frozenset({"add", "stage", "checkout", "commit", "reset", "restore"})
+_PIECES = frozenset({"-p", "--patch", "-i", "--interactive"})
 _SUMMARY = re.compile(
     r"-s|-q|--(?:no-patch|quiet|stat|shortstat|numstat|dirstat|summary|raw|name-only|name-status)(?:=.*)?"
 )
-_PATCH = re.compile(r"-[A-Za-z0-9]*[pucmWUL].*|--(?:pat|uni|cc|dd|rem|diff-m|fun|bin|word-d|color-w).*", re.DOTALL)
+_PATCH = re.compile(r"-[A-Za-z0-9]*[pucmWUL].*|--(?:pat|uni|cc|dd|rem|diff-m|fun|bin|word-d|color-w|che).*", re.DOTALL)
 _NAMED = re.compile(r"[\w./~^-]+:[^:/][^:]*")
 _STAGED = re.compile(r"-\w*v\w*|--verb.*")
+# A blob that is named by its id is printed whatever paths are named.
+_PRINTS_BLOBS = frozenset({"show", "grep", "cat-file"})
+_ID = re.compile(r"[0-9a-f]{4,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,26 +54,32 @@ def looks_of_git(command: str, cwd: Path) -> tuple[GitLook, ...]:
         return ()
     from tools.bash.read import read_command  # noqa: PLC0415 - as below
 
-    found = []
     try:
         invocations = read_command(command, cwd).invocations
     except RecursionError:
         return (GitLook(None, (), shows=True),)
-    for each in invocations:
-        if each.program != "git":
-            continue
-        directory = None if each.cwd is None else Path(each.cwd)
-        texts = [argument.text if argument.is_known else None for argument in each.arguments]
-        while texts and (texts[0] is None or texts[0].startswith("-")):
-            if texts[0] == "-C":
-                directory = directory / texts[1] if directory is not None and texts[1:] and texts[1] else None
-            del texts[: 2 if texts[0] == "-C" or texts[0] in _BEFORE_VALUE else 1]
-        words = ["-p" if text is None else text for text in texts]  # it may be that
-        begin = words.index("--") if "--" in words else len(words)
-        only = words[begin + 1 :]
-        is_whole = None in texts or each.adds_unknown or not only
-        found.append(GitLook(directory, () if is_whole else tuple(only), bool(words) and _shows(words[:begin])))
-    return tuple(found)
+    is_elsewhere = sets_git_up(command)
+    return tuple(_look(git_words(each), each, is_elsewhere) for each in invocations if each.program == "git")
+
+
+def _look(words: GitWords, call: Invocation, is_elsewhere: bool) -> GitLook:  # noqa: FBT001 - its one caller is above
+    if words.command is None:
+        return GitLook(words.folder, (), shows=False)
+    if not words.command.is_known:
+        return GitLook(None, (), shows=True)
+    texts = [argument.text if argument.is_known else None for argument in words.rest]
+    given = ["-p" if text is None else text for text in texts]  # it may be that
+    begin = given.index("--") if "--" in given else len(given)
+    before, only = given[:begin], given[begin + 1 :]
+    is_whole = (
+        None in texts
+        or call.adds_unknown
+        or "--full-diff" in before
+        or (words.command.text in _PRINTS_BLOBS and any(map(_ID.fullmatch, before)))
+        or any(name.endswith("-pathspecs") for name, _ in words.options)
+    )
+    shows = _shows([words.command.text, *before])
+    return GitLook(None if is_elsewhere else words.folder, () if is_whole else tuple(only), shows)
 
 
 def _shows(words: list[str]) -> bool:
@@ -77,8 +88,10 @@ def _shows(words: list[str]) -> bool:
     asks = any(map(_PATCH.fullmatch, rest))
     if subcommand in _SHOWS_IF_ASKED:
         return asks
-    if subcommand == "status":
+    if subcommand == "status" or (subcommand == "commit" and "--dry-run" in rest):
         return any(map(_STAGED.fullmatch, rest))
+    if subcommand in _ASKS_PIECE_BY_PIECE:
+        return not _PIECES.isdisjoint(rest)
     operands = [word for word in rest if not word.startswith("-")]
     is_named = subcommand in {"show", "cat-file"} and bool(operands) and all(map(_NAMED.fullmatch, operands))
     is_plain = is_named or "--no-index" in rest or (not asks and any(map(_SUMMARY.fullmatch, rest)))

@@ -18,9 +18,11 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tools.approval.persistence_paths import is_git_name, run_later
+from tools.bash.git_words import git_words, sets_git_up
 from tools.bash.reading import UNKNOWN, Argument, Invocation
 from tools.changes.options import CommandLine, sorted_arguments
 from tools.changes.records import ObservationLimits
@@ -46,9 +48,6 @@ _MOST_NAMED = 3
 _MEGABYTE = 1_000_000
 _LINK, _PROGRAM, _FILE, _SUBMODULE = 0o120000, 0o100755, 0o100644, 0o160000
 _DIFF = ("--raw", "-z", "--no-abbrev", "--no-renames", "--ignore-submodules=all")
-_REPLACED_VARIABLES = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"})
-_GLOBAL_VALUES = frozenset({"-C", "-c", "--exec-path", "--config-env", "--super-prefix", "--attr-source"})
-_ELSEWHERE = ("--git-dir", "--work-tree", "--namespace", "--bare")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +119,11 @@ def git_effects(
     Raises:
         ToolInterrupted: it was ended.
     """
-    if "git" not in command or sys.platform == "win32":
+    if "git" not in command or sys.platform == "win32" or sets_git_up(command):
         return NO_EFFECTS
     from tools.bash.read import read_command  # noqa: PLC0415 - much to load, and a start needs none of it
 
-    calls = [call for call in read_command(command, cwd).invocations if _is_read(call)]
+    calls = [call for call in read_command(command, cwd).invocations if _is_followed(call)]
     if not calls:
         return NO_EFFECTS
     deadline = time.monotonic() + _SECONDS
@@ -139,28 +138,12 @@ def git_effects(
     return found.effects("what git was too slow to name" if is_late else "")
 
 
-def _is_read(call: Invocation) -> bool:
-    changed = {name for name, _ in call.assignments}
-    if call.program != "git" or call.elsewhere or call.cwd is None or changed & _REPLACED_VARIABLES:
-        return False
-    return _subcommand(call)[1] in _VERBS
-
-
-def _subcommand(call: Invocation) -> tuple[Path, str, tuple[Argument, ...]]:
-    """Where git would run, its command ('' for one that is not followed), and the command's arguments."""
-    folder, rest = Path(call.cwd or "/"), iter(call.arguments)
-    for argument in rest:
-        text = argument.text
-        if not argument.is_known or text.startswith(_ELSEWHERE):
-            break
-        if not text.startswith("-"):
-            return folder, text, tuple(rest)
-        value = next(rest, None) if text in _GLOBAL_VALUES else None
-        if text == "-C":
-            if value is None or not value.is_known:
-                break
-            folder /= value.text
-    return folder, "", ()
+def _is_followed(call: Invocation) -> bool:
+    words = git_words(call) if call.program == "git" and not call.elsewhere else None
+    return (
+        words is not None and words.folder is not None and words.command is not None
+        and words.command.is_known and words.command.text in _VERBS
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +155,7 @@ class _Step:
         theirs: the blob that is to be there; '' where none is.
         base: the blob that it is merged from, '' for none; None where whatever is there is replaced.
         is_taken: the work tree's content may be nowhere else.
+        is_new: git has had none of that name. One that is there is replaced without a word where git ignores it.
         text: what is to be there, where no blob holds it.
     """
 
@@ -180,6 +164,7 @@ class _Step:
     mode: int = _FILE
     base: str | None = None
     is_taken: bool = False
+    is_new: bool = False
     text: bytes | None = None
 
 
@@ -191,6 +176,7 @@ class _Found:
         self._is_place = is_place
         self._places: dict[Path, tuple[bytes | None, int]] = {}
         self._taken: dict[Path, None] = {}
+        self._ways: dict[Path, Path | None] = {}
         self.folders: dict[Path, None] = {}
 
     def add(self, call: Invocation, git: Git, deadline: float) -> None:
@@ -199,15 +185,17 @@ class _Found:
         Raises:
             ToolError, OSError, ValueError: that cannot be foreseen.
         """
-        folder, verb, arguments = _subcommand(call)
-        folder = Path(os.path.realpath(folder))
+        given = git_words(call)
+        assert given.folder is not None  # noqa: S101 - as was found out before
+        assert given.command is not None  # noqa: S101
+        folder = Path(os.path.realpath(given.folder))
         repository = find_repository(folder)
         if repository is None or not folder.is_relative_to(repository.top):
             return
-        words = tuple(map(_word, arguments))
+        words = tuple(map(_word, given.rest))
         with borrowed(repository, with_history=True) as git_dir:
             tree = _WorkTree(git, repository, git_dir, folder, deadline)
-            steps = [step for step, _ in zip(_VERBS[verb](tree, words, call), range(_MOST_FILES), strict=False)]
+            steps = [step for step, _ in zip(_VERBS[given.command.text](tree, words, call), range(_MOST_FILES), strict=False)]
             self._take(repository.top, steps)
             for nested in tree.nested:
                 self.folders[repository.top / nested] = None
@@ -226,13 +214,28 @@ class _Found:
 
     def _take(self, top: Path, steps: Iterable[_Step]) -> None:
         for step in steps:
-            if not step.is_taken or (path := self._inside(top, step.name)) is None:
+            if not (step.is_taken or step.is_new) or (path := self._inside(top, step.name)) is None:
                 continue
-            made = next((at for at, part in enumerate(Path(step.name).parts[:-1]) if is_generated(part)), None)
-            if made is None:
-                self._taken[path] = None
+            path = self._in_the_way(path.parent, top) or path
+            if step.is_new and not os.path.lexists(path):
+                continue
+            parts = path.relative_to(top).parts
+            made = next((at for at, part in enumerate(parts[:-1]) if is_generated(part)), None)
+            if made is not None:
+                self.folders[top.joinpath(*parts[: made + 1])] = None
+            elif step.theirs and step.mode != _SUBMODULE and path.is_dir() and not path.is_symlink():
+                self.folders[path] = None
             else:
-                self.folders[top.joinpath(*Path(step.name).parts[: made + 1])] = None
+                self._taken[path] = None
+
+    def _in_the_way(self, folder: Path, top: Path) -> Path | None:
+        """What git would remove to make this directory: it is none, or a link."""
+        if folder == top:
+            return None
+        if folder not in self._ways:
+            is_other = folder.is_symlink() or (os.path.lexists(folder) and not folder.is_dir())
+            self._ways[folder] = self._in_the_way(folder.parent, top) or (folder if is_other else None)
+        return self._ways[folder]
 
     def _inside(self, top: Path, name: str) -> Path | None:
         parts = name.split("/")
@@ -311,7 +314,7 @@ class _WorkTree:
 
     Attributes:
         folder: where the command would run.
-        head: the commit that would be checked out by now; '' where there is none yet.
+        head: the commit that would be checked out by now; the empty tree where there is none yet.
         nested: repositories within it that a command would remove.
     """
 
@@ -323,7 +326,7 @@ class _WorkTree:
         self._deadline = deadline
         self.top = repository.top
         self.nested: list[str] = []
-        self.head = self.commit("HEAD")
+        self.head = self.commit("HEAD") or self.empty()
 
     def ask(self, *arguments: str, given: bytes | None = None, fine: tuple[int, ...] = (0,)) -> bytes:
         """What git prints.
@@ -403,7 +406,7 @@ class _WorkTree:
     def between(self, before: str, after: str) -> Iterator[_Step]:
         """Files that differ between two trees: those of the first become those of the second."""
         for old_mode, mode, old, new, name in _raw(self.ask("diff-tree", "-r", *_DIFF, before, after)):
-            yield _Step(name, new, mode or old_mode, old)
+            yield _Step(name, new, mode or old_mode, old, is_new=not old)
 
     def back_to(self, *source: str, paths: Sequence[str] = ()) -> Iterator[_Step]:
         """Files of the work tree that are not as in `source`, or without one as in the index: they become so."""
@@ -541,13 +544,9 @@ def _become(tree: _WorkTree, commit: str, *, force: bool = False) -> Iterator[_S
     """All tracked files become those of a commit, or of a tree; local changes too with `force`."""
     if force:
         yield from tree.back_to(commit)
-    elif tree.head:
-        yield from (_replaced(step) for step in tree.between(tree.head, commit))
+    else:
+        yield from (replace(step, base=None) for step in tree.between(tree.head, commit))
     tree.head = commit
-
-
-def _replaced(step: _Step) -> _Step:
-    return _Step(step.name, step.theirs, step.mode)
 
 
 def _checkout(tree: _WorkTree, words: _Words, call: Invocation) -> Iterator[_Step]:
@@ -593,8 +592,8 @@ def _restore(tree: _WorkTree, words: _Words, call: Invocation) -> Iterator[_Step
 def _reset(tree: _WorkTree, words: _Words, call: Invocation) -> Iterator[_Step]:  # noqa: ARG001
     line = sorted_arguments(_halves(words)[0])
     if line.has("--hard", "--merge", "--keep"):
-        name = line.operands[0] if line.operands else "HEAD"
-        yield from _become(tree, tree.known(name), force=not line.has("--keep"))
+        commit = tree.known(line.operands[0]) if line.operands else tree.head
+        yield from _become(tree, commit, force=not line.has("--keep"))
 
 
 def _stash(tree: _WorkTree, words: _Words, call: Invocation) -> Iterator[_Step]:
@@ -632,7 +631,7 @@ def _clean(tree: _WorkTree, words: _Words, call: Invocation) -> Iterator[_Step]:
 def _merge(tree: _WorkTree, words: _Words, call: Invocation) -> Iterator[_Step]:  # noqa: ARG001
     line = sorted_arguments(words, "mFsX", ("--strategy", "--strategy-option", "--into-name", "--file", "--cleanup"))
     if line.has("--abort"):
-        yield from tree.back_to("HEAD")
+        yield from tree.back_to(tree.head)
     elif not line.has("--continue", "--quit"):
         for name in line.operands or (tree.upstream(),):
             theirs = tree.known(name)
@@ -644,6 +643,8 @@ _REBASE_VALUES = ("--onto", "--exec", "--strategy", "--strategy-option", "--whit
 
 def _rebase(tree: _WorkTree, words: _Words, call: Invocation) -> Iterator[_Step]:  # noqa: ARG001
     line = sorted_arguments(words, "xsXC", _REBASE_VALUES)
+    if line.has("--abort", "--skip"):
+        yield from tree.back_to(tree.head)
     if line.has("--abort", "--continue", "--skip", "--quit", "--edit-todo", "--show-current-patch", "--root"):
         return
     names = line.operands
@@ -664,6 +665,8 @@ def _revert(tree: _WorkTree, words: _Words, call: Invocation) -> Iterator[_Step]
 
 def _each_commit(tree: _WorkTree, words: _Words, *, reverse: bool) -> Iterator[_Step]:
     line = sorted_arguments(words, "msX", ("--mainline", "--strategy", "--strategy-option", "--cleanup"))
+    if line.has("--abort", "--skip"):
+        yield from tree.back_to(tree.head)
     if line.has("--abort", "--continue", "--skip", "--quit"):
         return
     for commit in tree.commits(line.operands):
@@ -696,6 +699,8 @@ _PATCH_VALUES = ("--directory", "--exclude", "--include", "--whitespace", "--pat
 
 def _apply(tree: _WorkTree, words: _Words, call: Invocation) -> Iterator[_Step]:
     line = sorted_arguments(words, "pC", _PATCH_VALUES)
+    if line.has("--abort", "--skip"):
+        yield from tree.back_to(tree.head)
     if line.has(*_NO_PATCH):
         return
     kept = ("-p", "--directory", "--exclude", "--include")
@@ -727,8 +732,9 @@ def _rm(tree: _WorkTree, words: _Words, call: Invocation) -> Iterator[_Step]:
 
 
 def _mv(tree: _WorkTree, words: _Words, call: Invocation) -> Iterator[_Step]:
-    line = sorted_arguments([word for word in words if word != "--"])
-    *sources, target = _paths(line.operands, call) or [":/"]
+    before, paths = _halves(words)
+    line = sorted_arguments(before)
+    *sources, target = _paths((*line.operands, *(paths or ())), call) or [":/"]
     if line.has("-n", "--dry-run") or not sources:
         return
     into = tree.is_folder(target)

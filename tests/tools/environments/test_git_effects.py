@@ -530,3 +530,75 @@ def test_nothing_that_a_repository_names_runs_to_find_out(session: Session, kind
     assert not marker.exists()
     subprocess.run(["git", "diff", "HEAD"], cwd=session.root, capture_output=True, check=False)
     assert marker.exists()  # as plain git does
+
+
+def _taken(session: Session, command: str) -> list[str]:
+    effects = git_effects(command, session.root, (session.root,))
+    return sorted(str(path.relative_to(session.root)) for path in (*effects.taken, *effects.folders))
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git checkout other", "git switch other", "git merge other", "git reset --keep other", "git cherry-pick other"],
+)
+def test_an_ignored_file_that_git_would_replace_is_taken(session: Session, command: str) -> None:
+    session.git("checkout", "-q", "other")
+    session.write("made/x.iso", "tracked\n")
+    session.commit("tracked")
+    session.git("checkout", "-q", "main")
+    session.write(".git/info/exclude", "*.iso\n")
+    session.write("made/x.iso", "mine\n")
+    assert _taken(session, command) == ["made/x.iso"]
+    assert session.run(f"{_NAMED} {command.removeprefix('git ')}").exit_code == 0
+    assert (session.root / "made/x.iso").read_text() == "tracked\n"
+
+
+def test_what_is_in_the_way_of_files_that_are_to_come_is_taken(session: Session) -> None:
+    session.write(".husky", "a file where a directory is to be\n")
+    session.write(".vscode/settings.json/x", "a directory where a file is to be\n")
+    for command in ("git checkout -f other", "git reset --hard other"):
+        assert _taken(session, command) == [".envrc", ".husky", ".vscode/settings.json", "a.txt"]
+    session.person.says_yes = False
+    with pytest.raises(Denied):
+        session.run("git checkout -f other")
+    assert "takes what /undo cannot bring back: settings.json/" in session.person.questions[0].reason
+
+
+def test_what_is_staged_before_the_first_commit_is_taken_by_a_reset(session: Session) -> None:
+    session.git("checkout", "-q", "--orphan", "new")
+    assert _taken(session, "git reset --hard") == [".envrc", "a.txt"]
+    assert session.run("git reset -q --hard").exit_code == 0
+    assert not (session.root / "a.txt").exists()
+    assert session.run("git checkout -q other").exit_code == 0
+    assert session.shown() == BROUGHT
+    assert len(session.person.questions) == 2
+
+
+@pytest.mark.parametrize("verb", ["merge", "rebase", "cherry-pick"])
+def test_a_conflict_that_was_resolved_by_hand_is_taken_where_it_is_given_up(session: Session, verb: str) -> None:
+    session.write("a.txt", "c\n")
+    session.commit("mine")
+    with pytest.raises(subprocess.CalledProcessError):
+        session.git(verb, "other")
+    session.write("a.txt", "by hand\n")
+    assert "a.txt" in _taken(session, f"git {verb} --abort")
+    session.run(f"git {verb} --abort")
+    assert (session.root / "a.txt").read_text() == "c\n"
+
+
+def test_paths_that_look_like_options_are_taken(session: Session) -> None:
+    session.write("-dash", "x\n")
+    session.commit("dash")
+    assert _taken(session, "git mv -- -dash a.txt") == ["-dash", "a.txt"]
+    assert _taken(session, "git rm -- -dash") == ["-dash"]
+
+
+def test_a_link_in_the_place_of_a_directory_is_taken_and_not_what_is_behind_it(session: Session) -> None:
+    session.write("../elsewhere/pre-commit", "not git's\n")
+    (session.root / ".husky").symlink_to("../elsewhere")
+    assert ".husky" in _taken(session, "git checkout -f other")
+    assert not any("pre-commit" in name for name in _taken(session, "git checkout -f other"))
+
+
+def test_a_checkout_of_new_files_takes_nothing(session: Session) -> None:
+    assert _taken(session, "git checkout other") == []

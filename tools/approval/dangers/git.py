@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from tools.approval.dangers.finding import Family, Finding
-from tools.approval.dangers.places import Scene, full_path
+from tools.approval.dangers.places import Scene
 from tools.approval.dangers.words import Words, sort_words, texts
+from tools.bash.git_words import git_words
 from tools.bash.reading import UNKNOWN, Argument, Invocation
 
 CHANGES = "changes files through git"
@@ -30,15 +32,6 @@ _HARMLESS_FORMS: Mapping[str, frozenset[str]] = {
     "prune": frozenset({"-n", "--dry-run"}),
     "push": frozenset({"-n", "--dry-run"}),
 }  # fmt: skip
-_GLOBAL_VALUES = (
-    "--git-dir",
-    "--work-tree",
-    "--namespace",
-    "--exec-path",
-    "--config-env",
-    "--super-prefix",
-    "--attr-source",
-)
 _RUNS = re.compile(
     r"alias\.|core\.(?:pager|editor|fsmonitor|sshcommand|hookspath|askpass|gitproxy|attributesfile|worktree)"
     r"|pager\.|diff\..*\.(?:textconv|command)|diff\.external|.*\.(?:cmd|command|process|clean|smudge|driver"
@@ -105,8 +98,9 @@ def judge_git(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: ARG
         return
     if program != "git":
         return
-    settings, command, rest = _split(call.arguments)
-    for name, value in settings:
+    words = git_words(call)
+    command, rest = words.command, words.rest
+    for name, value in words.options:
         if name in {"--exec-path", "--config-env"} or (name == "-c" and _is_running(value.text)):
             yield Finding("dangerous", "persistence", "runs git with other settings")
     if command is None:
@@ -117,7 +111,7 @@ def judge_git(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: ARG
     judge = _JUDGES.get(command.text)
     found = judge(rest) if judge is not None else _rewrites(command.text, rest)
     if command.text in _SETTING and not any(each.text.startswith(_OF_OTHER_FILES) for each in rest):
-        found = (replace(one, place=_settings_file(call, settings)) for one in found)
+        found = (replace(one, place=_settings_file(words.folder)) for one in found)
     yield from found
     if command.text in _SHOWS_CHANGES and any(one.text.startswith(("--ext-diff", "--textconv")) for one in rest):
         yield Finding("dangerous", "hidden", "runs a program of the repository's settings")
@@ -127,27 +121,9 @@ def judge_git(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: ARG
         yield Finding("dangerous", "hidden", "makes git run a program")
 
 
-def _settings_file(call: Invocation, settings: list[tuple[str, Argument]]) -> str:
+def _settings_file(folder: Path | None) -> str:
     """Where the settings are that a command names, if it runs at the top of its work tree; '' where nobody knows."""
-    folder = call.cwd
-    for name, value in settings:
-        folder = full_path(value.text, folder) if name == "-C" else folder
-    return f"{folder}/.git/config" if folder and UNKNOWN not in folder else ""
-
-
-def _split(
-    arguments: tuple[Argument, ...],
-) -> tuple[list[tuple[str, Argument]], Argument | None, tuple[Argument, ...]]:
-    """The options of git itself, its command, and the command's arguments."""
-    settings: list[tuple[str, Argument]] = []
-    rest = iter(arguments)
-    for argument in rest:
-        if not argument.text.startswith("-"):
-            return settings, argument, tuple(rest)
-        name, equals, value = argument.text.partition("=")
-        takes_next = name in {"-c", "-C"} or (name in _GLOBAL_VALUES and not equals)
-        settings.append((name, next(rest, argument) if takes_next else Argument(value)))
-    return settings, None, ()
+    return "" if folder is None else str(folder / ".git/config")
 
 
 def _is_running(setting: str) -> bool:
