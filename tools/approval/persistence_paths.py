@@ -390,7 +390,7 @@ def run_later(path: Path | str) -> RunLater | None:
     folded = folded_path(path)
     parts = folded.split("/")
     for number in range(len(parts)):
-        found = _along(anywhere(), parts, number)
+        found = _along(anywhere(), parts, number) if _begins(parts[number]) else None
         if found is not None and _along(exceptions(), parts, number) is None:
             return found
     home = _HOME.match(folded)
@@ -399,6 +399,11 @@ def run_later(path: Path | str) -> RunLater | None:
         return found
     begin = 2 if parts[1:2] == ["private"] else 1
     return _along(_from_root(), parts, begin) if folded.startswith("/") else None
+
+
+@functools.lru_cache(maxsize=4_096)  # the same directories are in very many paths
+def _begins(part: str) -> bool:
+    return anywhere().leads(part)
 
 
 def _below_own_home(folded: str) -> str:

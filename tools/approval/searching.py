@@ -24,7 +24,9 @@ _PIECES = frozenset({"-p", "--patch", "-i", "--interactive"})
 _SUMMARY = re.compile(
     r"-s|-q|--(?:no-patch|quiet|stat|shortstat|numstat|dirstat|summary|raw|name-only|name-status)(?:=.*)?"
 )
-_PATCH = re.compile(r"-[A-Za-z0-9]*[pucmWUL].*|--(?:pat|uni|cc|dd|rem|diff-m|fun|bin|word-d|color-w|che).*", re.DOTALL)
+_PATCH = re.compile(
+    r"-[A-Za-z0-9]*[pucmWUL].*|--(?:pat|uni|cc|dd|rem|diff-m|fun|bin|word-d|color-w|che).*", re.DOTALL
+)
 _NAMED = re.compile(r"[\w./~^-]+:[^:/][^:]*")
 _STAGED = re.compile(r"-\w*v\w*|--verb.*")
 # A blob that is named by its id is printed whatever paths are named.
@@ -62,7 +64,7 @@ def looks_of_git(command: str, cwd: Path) -> tuple[GitLook, ...]:
     return tuple(_look(git_words(each), each, is_elsewhere) for each in invocations if each.program == "git")
 
 
-def _look(words: GitWords, call: Invocation, is_elsewhere: bool) -> GitLook:  # noqa: FBT001 - its one caller is above
+def _look(words: GitWords, call: Invocation, is_elsewhere: bool) -> GitLook:
     if words.command is None:
         return GitLook(words.folder, (), shows=False)
     if not words.command.is_known:

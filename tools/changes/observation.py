@@ -80,7 +80,8 @@ class Observation:
         self._before = self._scan(1)
         self._held = ContentsBefore(self._limits, cache)
         self._held.hold(self._before.files, deadline)
-        git = git_effects(spec.command, spec.cwd, [Path(os.path.realpath(root)) for root in roots])
+        resolved = [Path(os.path.realpath(root)) for root in roots]
+        git = git_effects(spec.command, spec.cwd, resolved, with_places=False)
         named = dict.fromkeys((*told.paths, *git.taken))
         paths = [path for path in named if not self._is_skipped(str(path))]
         self.foreseen = tuple(filter(None, (self._held.foreseen(path) for path in paths)))

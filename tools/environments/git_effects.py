@@ -47,6 +47,7 @@ _LONGEST_PATCH = 16 << 20
 _MOST_NAMED = 3
 _MEGABYTE = 1_000_000
 _LINK, _PROGRAM, _FILE, _SUBMODULE = 0o120000, 0o100755, 0o100644, 0o160000
+_NO_NAMES = frozenset({"", ".", ".."})
 _DIFF = ("--raw", "-z", "--no-abbrev", "--no-renames", "--ignore-submodules=all")
 
 
@@ -97,7 +98,7 @@ class GitEffects:
 NO_EFFECTS = GitEffects()
 
 
-def _no_places() -> Callable[[Path], bool]:
+def _none_further() -> Callable[[Path], bool]:
     return lambda _: False
 
 
@@ -105,8 +106,10 @@ def git_effects(
     command: str,
     cwd: Path,
     roots: Sequence[Path],
-    run_by_git: Callable[[], Callable[[Path], bool]] = _no_places,
+    run_by_git: Callable[[], Callable[[Path], bool]] = _none_further,
     interrupt: Interrupt | None = None,
+    *,
+    with_places: bool = True,
 ) -> GitEffects:
     """What the git commands in `command` would do to files below `roots` (resolved).
 
@@ -115,6 +118,7 @@ def git_effects(
     Args:
         run_by_git: looks which files git runs because its settings say so, whatever their names.
         interrupt: ends it.
+        with_places: also what it would leave in places that others run later.
 
     Raises:
         ToolInterrupted: it was ended.
@@ -127,7 +131,7 @@ def git_effects(
     if not calls:
         return NO_EFFECTS
     deadline = time.monotonic() + _SECONDS
-    found, is_late = _Found(tuple(roots), run_by_git()), False
+    found, is_late = _Found(tuple(roots), run_by_git() if with_places else None), False
     with Git(interrupt=interrupt) as git:
         for call in calls:
             try:
@@ -168,15 +172,32 @@ class _Step:
     text: bytes | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A directory of a work tree, in which many files may be.
+
+    Attributes:
+        is_inside: the session may change what is in it.
+        is_odd: no work tree has a directory of that name.
+        in_the_way: what git would remove to make it: a file, or a link.
+        made: itself or the one above it that tools make anew.
+    """
+
+    is_inside: bool
+    is_odd: bool = False
+    in_the_way: Path | None = None
+    made: Path | None = None
+
+
 class _Found:
     """Gathers the effects of one command line."""
 
-    def __init__(self, roots: tuple[Path, ...], is_place: Callable[[Path], bool]) -> None:
+    def __init__(self, roots: tuple[Path, ...], is_place: Callable[[Path], bool] | None) -> None:
         self._roots = roots
         self._is_place = is_place
         self._places: dict[Path, tuple[bytes | None, int]] = {}
         self._taken: dict[Path, None] = {}
-        self._ways: dict[Path, Path | None] = {}
+        self._folders: dict[tuple[str, Path], _Folder] = {}
         self.folders: dict[Path, None] = {}
 
     def add(self, call: Invocation, git: Git, deadline: float) -> None:
@@ -195,11 +216,13 @@ class _Found:
         words = tuple(map(_word, given.rest))
         with borrowed(repository, with_history=True) as git_dir:
             tree = _WorkTree(git, repository, git_dir, folder, deadline)
-            steps = [step for step, _ in zip(_VERBS[given.command.text](tree, words, call), range(_MOST_FILES), strict=False)]
+            found = _VERBS[given.command.text](tree, words, call)
+            steps = [step for step, _ in zip(found, range(_MOST_FILES), strict=False)]
             self._take(repository.top, steps)
             for nested in tree.nested:
                 self.folders[repository.top / nested] = None
-            self._look_at_places(tree, steps)
+            if self._is_place is not None:
+                self._look_at_places(tree, steps, self._is_place, deadline)
 
     def effects(self, unlisted: str) -> GitEffects:
         """All of it.
@@ -214,43 +237,57 @@ class _Found:
 
     def _take(self, top: Path, steps: Iterable[_Step]) -> None:
         for step in steps:
-            if not (step.is_taken or step.is_new) or (path := self._inside(top, step.name)) is None:
+            if not (step.is_taken or step.is_new) or not self._is_inside(top, step.name):
                 continue
-            path = self._in_the_way(path.parent, top) or path
+            folder = self._folder(step.name.rpartition("/")[0], top)
+            path = folder.in_the_way or top / step.name
             if step.is_new and not os.path.lexists(path):
                 continue
-            parts = path.relative_to(top).parts
-            made = next((at for at, part in enumerate(parts[:-1]) if is_generated(part)), None)
-            if made is not None:
-                self.folders[top.joinpath(*parts[: made + 1])] = None
+            if folder.made is not None:
+                self.folders[folder.made] = None
             elif step.theirs and step.mode != _SUBMODULE and path.is_dir() and not path.is_symlink():
                 self.folders[path] = None
             else:
                 self._taken[path] = None
 
-    def _in_the_way(self, folder: Path, top: Path) -> Path | None:
-        """What git would remove to make this directory: it is none, or a link."""
-        if folder == top:
-            return None
-        if folder not in self._ways:
-            is_other = folder.is_symlink() or (os.path.lexists(folder) and not folder.is_dir())
-            self._ways[folder] = self._in_the_way(folder.parent, top) or (folder if is_other else None)
-        return self._ways[folder]
+    def _is_inside(self, top: Path, name: str) -> bool:
+        folder, _, last = name.rpartition("/")
+        return self._folder(folder, top).is_inside and last not in _NO_NAMES and not is_git_name(last)
 
-    def _inside(self, top: Path, name: str) -> Path | None:
-        parts = name.split("/")
+    def _folder(self, name: str, top: Path) -> _Folder:
+        found = self._folders.get((name, top))
+        if found is None:
+            found = self._folders[name, top] = self._looked_at(name, top)
+        return found
+
+    def _looked_at(self, name: str, top: Path) -> _Folder:
         path = top / name
-        if any(part in {"", ".", ".."} or is_git_name(part) for part in parts):
-            return None
-        return path if any(path.is_relative_to(root) for root in self._roots) else None
+        is_inside = any(path.is_relative_to(root) for root in self._roots)
+        if not name:
+            return _Folder(is_inside)
+        parent, _, last = name.rpartition("/")
+        above, is_odd = self._folder(parent, top), last in _NO_NAMES or is_git_name(last)
+        is_other = path.is_symlink() or (os.path.lexists(path) and not path.is_dir())
+        return _Folder(
+            is_inside and not is_odd and not above.is_odd,
+            is_odd or above.is_odd,
+            above.in_the_way or (path if is_other else None),
+            above.made or (path if is_generated(last) else None),
+        )
 
-    def _look_at_places(self, tree: _WorkTree, steps: Sequence[_Step]) -> None:
+    def _look_at_places(
+        self, tree: _WorkTree, steps: Sequence[_Step], is_place: Callable[[Path], bool], deadline: float
+    ) -> None:
         wanted: list[tuple[Path, _Step]] = []
         for step in steps:
-            path = self._inside(tree.top, step.name)
-            if path is None or step.mode == _SUBMODULE or not (step.theirs or step.text is not None):
+            if step.mode == _SUBMODULE or not (step.theirs or step.text is not None):
                 continue
-            if run_later(path) is not None or self._is_place(path):
+            if time.monotonic() > deadline:
+                break  # it is looked at afterwards
+            if not self._is_inside(tree.top, step.name):
+                continue
+            path = tree.top / step.name
+            if run_later(path) is not None or is_place(path):
                 wanted.append((path, step))
         wanted = wanted[:_MOST_PLACES]
         blobs = tree.blobs({name for _, step in wanted for name in (step.theirs, step.base) if name})

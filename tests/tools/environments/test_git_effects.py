@@ -602,3 +602,23 @@ def test_a_link_in_the_place_of_a_directory_is_taken_and_not_what_is_behind_it(s
 
 def test_a_checkout_of_new_files_takes_nothing(session: Session) -> None:
     assert _taken(session, "git checkout other") == []
+
+
+def test_looking_for_places_among_very_many_files_ends_in_time(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, looked = [0.0], list[Path]()
+
+    def slow(path: Path) -> None:
+        looked.append(path)
+        now[0] += 2.0
+
+    monkeypatch.setattr(subject.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(subject, "run_later", slow)
+    session.git("checkout", "-q", "other")
+    for number in range(9):
+        session.write(f"{number}.txt", "x")
+    session.commit("many")
+    session.git("checkout", "-q", "main")
+    assert git_effects("git checkout -f other", session.root, (session.root,)).places == ()
+    assert len(looked) == 2
