@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tools.bash.git_words import GitWords, git_words, sets_git_up
-from tools.bash.reading import Invocation
 from tools.light_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from tools.bash.git_words import GitWords
+    from tools.bash.reading import Invocation
 
 _SEARCHERS = frozenset({"rg", "ag", "ack", "ugrep", "rgrep"})
 _GREPS = frozenset({"grep", "egrep", "fgrep", "zgrep", "bzgrep", "xzgrep"})
@@ -54,7 +57,8 @@ def looks_of_git(command: str, cwd: Path) -> tuple[GitLook, ...]:
     """What git is made to look at by `command`."""
     if "git" not in command:
         return ()
-    from tools.bash.read import read_command  # noqa: PLC0415 - as below
+    from tools.bash.git_words import git_words, sets_git_up  # noqa: PLC0415 - as below
+    from tools.bash.read import read_command  # noqa: PLC0415
 
     try:
         invocations = read_command(command, cwd).invocations

@@ -22,7 +22,6 @@ from tools.changes.moves import Moves
 from tools.changes.records import UNKNOWN_HASH, FileBefore, FileDifference, FolderDifference, ObservationLimits
 from tools.changes.root_scan import RootScan, scan
 from tools.context import CommandSpec
-from tools.environments.git_effects import git_effects
 
 __all__ = ["UNKNOWN_HASH", "ContentCache", "FileBefore", "FileDifference", "Observation", "ObservationLimits"]
 
@@ -81,6 +80,8 @@ class Observation:
         self._held = ContentsBefore(self._limits, cache)
         self._held.hold(self._before.files, deadline)
         resolved = [Path(os.path.realpath(root)) for root in roots]
+        from tools.environments.git_effects import git_effects  # noqa: PLC0415 - a start needs none of it
+
         git = git_effects(spec.command, spec.cwd, resolved, with_places=False)
         named = dict.fromkeys((*told.paths, *git.taken))
         paths = [path for path in named if not self._is_skipped(str(path))]

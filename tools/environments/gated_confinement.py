@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tools.approval.actions import ReadPath, ReadSecretFiles, RunCommand
 from tools.approval.commands import classify_command
@@ -22,11 +23,13 @@ from tools.approval.refusals import denied as denied_by_policy
 from tools.environments.agreed_writes import AgreedWrites
 from tools.environments.containment import Containment, InGit
 from tools.environments.gated_places import written_place
-from tools.environments.git_effects import NO_EFFECTS, REPLACES_FILES, GitEffects, git_effects
 from tools.environments.sandbox.port import Confinement
 from tools.environments.workspace_secrets import words_in
 from tools.errors import Denied
 from tools.light_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from tools.environments.git_effects import GitEffects, NewContent
 
 _Paths = Mapping[Path, tuple[Path, ...]]
 _MOST_NAMES = 3
@@ -40,7 +43,7 @@ class LetThrough:
         action: as the person was asked about it.
         is_planning: the session is in plan mode by now.
         confinement: None: whatever the user may.
-        effects: what its git commands would do, as the person has seen it.
+        foreseen: what its git commands would leave in places that others run later, as the person has seen it.
         named: places that others run later and that it names; resolved.
     """
 
@@ -48,7 +51,7 @@ class LetThrough:
     decision: Decision
     is_planning: bool
     confinement: Confinement | None
-    effects: GitEffects = NO_EFFECTS
+    foreseen: tuple[NewContent, ...] = ()
     named: tuple[Path, ...] = ()
 
     @property
@@ -58,7 +61,7 @@ class LetThrough:
 
     def note_agreed(self, agreed: AgreedWrites, *, is_left: bool = False) -> None:
         """What the person has seen on the command's card need not be asked about when it is there."""
-        for each in self.effects.places:
+        for each in self.foreseen:
             agreed.note(each.path, each.after, is_left=is_left, is_link=each.is_link, may_run=each.may_run)
 
 
@@ -71,9 +74,10 @@ def let_through(gate: Gate, containment: Containment, action: RunCommand, *, is_
     Raises:
         Denied, ToolInterrupted: as `Gate.authorize` does.
     """
-    effects = NO_EFFECTS if gate.is_planning else _effects(gate, containment, action)
-    written = [written_place(each.path, each.before, each.after) for each in effects.places]
-    action = replace(action, changes=gate.undecided(written), unkept=effects.unkept)
+    effects = _effects(gate, containment, action)
+    foreseen = effects.places if effects is not None else ()
+    written = [written_place(each.path, each.before, each.after) for each in foreseen]
+    action = replace(action, changes=gate.undecided(written), unkept=effects.unkept if effects is not None else "")
     named = _places_named(gate, action)
     command, cwd = action.command, action.cwd
     exposed = containment.exposed(command, cwd, is_here=is_here)
@@ -87,13 +91,16 @@ def let_through(gate: Gate, containment: Containment, action: RunCommand, *, is_
         confinement = containment.of(
             decision, is_planning=is_planning, command=command, cwd=cwd, unread=unread, read=read
         )
-    return LetThrough(action, decision, is_planning, confinement, effects, named)
+    return LetThrough(action, decision, is_planning, confinement, foreseen, named)
 
 
-def _effects(gate: Gate, containment: Containment, action: RunCommand) -> GitEffects:
+def _effects(gate: Gate, containment: Containment, action: RunCommand) -> GitEffects | None:
+    """What the command's git would do; None where it changes nothing here."""
     rules = gate.approvals.rules
-    if rules.is_elsewhere:
-        return NO_EFFECTS
+    if rules.is_elsewhere or gate.is_planning or "git" not in action.command:
+        return None
+    from tools.environments.git_effects import git_effects  # noqa: PLC0415 - much to load, and a start needs none of it
+
     return git_effects(action.command, action.cwd, rules.roots, containment.places.run_by_git, gate.interrupt)
 
 
@@ -205,8 +212,11 @@ def _may_read(gate: Gate, wish: ReadSecretFiles) -> bool:
 def _replaces_files(action: RunCommand, exposed: _Paths) -> bool:
     """Whether a command would stop half way where one of these is hidden: nothing else can be put in its place."""
     words = words_in(action.command)
-    if "git" in words and not REPLACES_FILES.isdisjoint(words):
-        return True
+    if "git" in words:
+        from tools.environments.git_effects import REPLACES_FILES  # noqa: PLC0415 - as above
+
+        if not REPLACES_FILES.isdisjoint(words):
+            return True
     if "rm" not in words:
         return False
     from tools.bash.read import read_command  # noqa: PLC0415 - much to load, and a start needs none of it
