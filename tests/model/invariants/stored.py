@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_core.messages import Message, said_in
 from agent_core.sessions.database.bodies import unpack
+from agent_core.sessions.files.version_rows import FOLDER
 from tests.model.process import PATIENCE
 from tests.support.waiting import wait_until
 
@@ -118,7 +119,8 @@ def _answers(messages: list[Message]) -> dict[str, str]:
 
 def _check_blobs(world: World, connection: sqlite3.Connection) -> None:
     """Every earlier content that undo may need is there."""
-    needed = {row[0] for row in connection.execute("SELECT DISTINCT before_hash FROM file_versions") if row[0]}
+    found = {row[0] for row in connection.execute("SELECT DISTINCT before_hash FROM file_versions")}
+    needed = found - {None, FOLDER}
     blobs = world.process.home / "blobs"
     there = {path.parent.name + path.name for path in blobs.rglob("*") if path.is_file()} if blobs.exists() else set()
     missing = [each for each in needed if each not in there and not any(each.startswith(name) for name in there)]
