@@ -33,9 +33,11 @@ _FIRST = 'stty raw -echo; printf %s%s {half} {other}; IFS= read -r l; eval "$(pr
 _PIPED = """exec 3<&0 2>/dev/null
 f=${{TMPDIR:-/tmp}}/hermes-acp.{token}; (umask 077; mkfifo "$f") || exit 97
 s=; command -v setsid >/dev/null && s=setsid
+h=; trap h=1 HUP
 $s sh -c {script} <"$f" 3<&- &
 c=$!
 trap 'kill -KILL "-$c" "$c"; exit' HUP
+[ -z "$h" ] || {{ kill -KILL "-$c" "$c"; exit; }}
 {{
   trap '' PIPE HUP
   exec 5>"$f"; rm -f "$f"
@@ -96,10 +98,13 @@ class TerminalWire:
     def chunks(self) -> Iterator[bytes]:
         """What the script prints."""
         try:
-            yield from self._printed(self._begun())
-        finally:
+            begun = self._begun()
+        except BaseException:
             self._over.set()
+            raise
+        finally:
             self._ready.set()
+        yield from self._printed(begun)
 
     def send(self, data: bytes) -> None:
         """Give it input."""
@@ -121,10 +126,8 @@ class TerminalWire:
     def kill(self) -> None:
         """End it."""
         if self._size is None and self._ready.is_set() and not self._over.is_set():
-            with (
-                self._lock,
-                contextlib.suppress(Exception),
-            ):  # whatever the SDK raises: the terminal's end ends it too
+            # Whatever the SDK raises: the terminal's end ends it too.
+            with self._lock, contextlib.suppress(Exception):
                 self._terminal.write(_KILL)
             self._over.wait(_KILL_SECONDS)
         self._ready.set()
@@ -139,7 +142,6 @@ class TerminalWire:
                 raise BrokenOff(f"the terminal there did not begin as expected: {seen[-300:]!r}")
             seen += data
         self._terminal.write(line_of(self._script))
-        self._ready.set()
         return seen.partition(self._mark)[2]
 
     def _printed(self, held: bytes) -> Iterator[bytes]:
@@ -169,6 +171,7 @@ class TerminalWire:
             if not next_one:
                 raise BrokenOff("the terminal there ended before the script did")
             held += next_one
+        self._over.set()
         if last := held.partition(end)[0]:
             yield last
 
@@ -179,6 +182,8 @@ class TerminalWire:
             came.put(b"")
         except Exception as problem:  # noqa: BLE001 - whatever the SDK raises is raised by `chunks`
             came.put(problem)
+        finally:
+            self._over.set()
 
     def _wait(self) -> None:
         if not self._ready.wait(_READY_SECONDS):

@@ -18,6 +18,7 @@ from tests.support.processes import has_ended
 from tests.support.waiting import wait_until
 from tools.environments.far.cloud.backend import Terms
 from tools.environments.far.cloud.machine import CloudMachine
+from tools.environments.far.cloud.terminal_wire import TerminalWire
 from tools.environments.far.machine import Streams
 from tools.environments.far.owning import began, own_prefix
 from tools.environments.far.side import FarSide
@@ -105,6 +106,23 @@ def test_a_script_that_nobody_needs_any_more_is_ended(what, side_of, tmp_path):
     for stream in (process.stdin, process.stdout, process.stderr):
         stream.close()
     wait_until(lambda: has_ended(int((tmp_path / "pid").read_text())))
+
+
+def test_a_script_whose_output_nobody_reads_any_more_is_still_ended_by_its_terminal():
+    more, written, token = queue.SimpleQueue(), [], "abcdefgh"
+
+    def write(data):
+        written.append(data)
+        if data == b"!\n":
+            more.put(b"")
+
+    wire = TerminalWire(SimpleNamespace(read=more.get, write=write, kill=lambda: None), token, "yes", None)
+    more.put(token.encode() + b"output")
+    chunks = wire.chunks()
+    assert next(chunks) == b"output"
+    chunks.close()
+    wire.kill()
+    assert written[-1] == b"!\n"
 
 
 def test_a_script_that_nobody_needs_before_its_number_came_is_ended_once_it_does():
