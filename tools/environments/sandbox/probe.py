@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tools.environments.child_env import bare_environment
 from tools.environments.own_directories import own_directory
 from tools.environments.sandbox import kernel
 from tools.environments.sandbox.port import Confinement, Probed, Promise, Sandbox
@@ -96,6 +98,7 @@ def _run(sandbox: Sandbox, place: Path) -> str:
         ["/bin/sh", "-c", _ATTEMPTS, "sh", str(place)],
         Confinement("read-only", hidden=(place / "hidden",)),
         cwd="/",
+        env=bare_environment(os.environ),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
