@@ -24,6 +24,7 @@ def main(argv: list[str] | None = None) -> int:
     if argv is None:
         _start_in_utf8()
     _leave_working_directory()
+    _keep_temporary_files_out_of_it()
     arguments = sys.argv[1:] if argv is None else argv
     if "setup" in arguments[1:]:
         from acp_adapter.launch import without_repeated_launch  # noqa: PLC0415 - clients append it to sign in
@@ -59,6 +60,23 @@ def _leave_working_directory() -> None:
     own = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))  # noqa: PTH118, PTH120
     if here != own:
         sys.path[:] = [entry for entry in sys.path if entry and os.path.realpath(entry) != here]
+
+
+def _keep_temporary_files_out_of_it() -> None:
+    """Where no directory for temporary files can be written to, Python takes the working directory: the workspace.
+
+    They go into the home then. What lies in a workspace, and above it, is read by programs that work there.
+    """
+    named = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")]
+    usual = [*named, "/tmp", "/var/tmp", "/usr/tmp"]  # noqa: S108 - as Python looks for one
+    if sys.platform == "win32" or any(place and os.access(place, os.W_OK | os.X_OK) for place in usual):
+        return
+    import tempfile  # noqa: PLC0415 - nearly everywhere there is one
+
+    home = os.environ.get("HERMES_HOME") or os.path.expanduser("~/.hermes")  # noqa: PTH111 - as above
+    tempfile.tempdir = os.path.join(home, "tmp")  # noqa: PTH118
+    with contextlib.suppress(OSError):  # then nothing temporary can be made, and whoever needs it says so
+        os.makedirs(tempfile.tempdir, mode=0o700, exist_ok=True)  # noqa: PTH103
 
 
 def _subcommand(name: str, arguments: list[str]) -> int:

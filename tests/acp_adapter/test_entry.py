@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from acp_adapter.entry import main
+from acp_adapter.entry import _keep_temporary_files_out_of_it, main
 from acp_adapter.version import __version__
 
 _ROOT = Path(__file__).parents[2]
@@ -79,6 +80,19 @@ def test_the_working_directory_is_taken_off_the_module_path(entry: str, tmp_path
     paths = ended.stdout.splitlines()[-1]
     assert f"{path!r}" not in paths
     assert str(_ROOT) in paths
+
+
+def test_temporary_files_go_into_the_home_where_there_is_no_directory_for_them_and_never_into_a_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HERMES_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("os.access", lambda *_: False)
+    _keep_temporary_files_out_of_it()
+    assert tempfile.gettempdir() == str(tmp_path / "home" / "tmp")
+    assert (tmp_path / "home" / "tmp").stat().st_mode & 0o777 == 0o700
+    with tempfile.TemporaryDirectory() as made:
+        assert Path(made).parent == tmp_path / "home" / "tmp"
 
 
 def test_a_working_directory_that_was_deleted_is_no_obstacle(tmp_path: Path) -> None:

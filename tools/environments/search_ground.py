@@ -175,7 +175,7 @@ def _can_confine(command: tuple[str, ...]) -> bool:
             _confined(
                 ground,
                 command,
-                ("--no-config", "--files", "--null", "--", "./"),
+                ("--no-config", "--no-ignore", "--files", "--null", "--", "./"),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
