@@ -13,7 +13,7 @@ from agent_core.events import SessionNamed
 from agent_core.factory import AgentFactory
 from agent_core.prompt_parts import SaidPart
 from agent_core.sessions.archive.titles import ask_title, clean_title, title_from_prompt
-from agent_core.sessions.live.backlog import NameSession
+from agent_core.sessions.live.operations import NameSession
 from agent_core.sessions.live.sqlite_store import SqliteSessionStore
 
 log = logging.getLogger(__name__)

@@ -150,11 +150,10 @@ def is_generated(path: Path) -> bool:
 
 def main(arguments: Sequence[str]) -> int:
     """Rewrite the pages in the folder that the arguments name; pages of tools that are gone go too."""
-    if len(arguments) != 1:
+    if len(arguments) != 1 or not Path(arguments[0]).is_dir():
         sys.stderr.write("Usage: python -m scripts.tool_pages docs/tools\n")
         return 2
     folder = Path(arguments[0])
-    folder.mkdir(parents=True, exist_ok=True)
     written = pages(folder)
     for path in folder.glob("*.md"):
         if path.name not in written and is_generated(path):

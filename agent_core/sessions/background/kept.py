@@ -8,7 +8,7 @@ from agent_core.background.news import News
 from agent_core.background.tasks import TaskInfo
 from agent_core.sessions.background.rows import read_news, read_tasks
 from agent_core.sessions.database.database import Database
-from agent_core.sessions.live.backlog import DropNews, KeepNews, KeepTask
+from agent_core.sessions.live.operations import DropNews, KeepNews, KeepTask
 from agent_core.sessions.live.sqlite_store import SqliteSessionStore
 
 

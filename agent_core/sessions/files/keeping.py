@@ -28,7 +28,7 @@ from agent_core.sessions.files.version_rows import (
     told_elsewhere,
     turn_number,
 )
-from agent_core.sessions.live.backlog import Operation
+from agent_core.sessions.live.operations import Operation
 from agent_core.sessions.live.turn_rows import close_turn, insert_turn
 from tools.light_dataclass import dataclass
 

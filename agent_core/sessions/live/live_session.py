@@ -10,9 +10,10 @@ from agent_core.messages import Message
 from agent_core.sessions.database.opening import OpenFile
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.live.ahead import ReadAhead
-from agent_core.sessions.live.backlog import AddEvents, AddMessage, CloseTurn, CreateSession, Operation, Spooled
 from agent_core.sessions.live.live_turn import LiveTurn
+from agent_core.sessions.live.operations import AddEvents, AddMessage, CloseTurn, CreateSession, Operation
 from agent_core.sessions.live.prompts_left import BROKEN_OFF, TellLeft
+from agent_core.sessions.live.spool import Spooled
 from tools.light_dataclass import dataclass
 
 

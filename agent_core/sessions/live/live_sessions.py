@@ -14,17 +14,21 @@ from agent_core.errors import HermesError, SessionInUse, StoreError, UnknownSess
 from agent_core.messages import Message
 from agent_core.sessions.live import leases
 from agent_core.sessions.live.ahead import ReadAhead, read_all
-from agent_core.sessions.live.backlog import MOST_BYTES, CloseTurn, CreateSession, Operation, Spool
 from agent_core.sessions.live.compaction_rows import read_compaction
 from agent_core.sessions.live.housekeeping import Rhythm
 from agent_core.sessions.live.live_session import LiveSession
 from agent_core.sessions.live.live_turn import LiveTurn
 from agent_core.sessions.live.message_rows import read_bodies, unpack_messages
+from agent_core.sessions.live.operations import CloseTurn, CreateSession, Operation
 from agent_core.sessions.live.saving import LeaseLost, Saver, SessionVanished
+from agent_core.sessions.live.spool import Spool
 from agent_core.sessions.sound import read_sound
 from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
+
+MOST_BYTES = 16 << 20
+"""Of a session that waits to be stored: a turn whose session has more waits itself."""
 
 _AT_ONCE, _PAUSE_AT_END = 0.2, 0.1
 _LASTING = frozenset({"corrupt", "newer", "foreign"})

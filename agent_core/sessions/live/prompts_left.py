@@ -17,8 +17,8 @@ from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink
 from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.events.event_codec import decode
 from agent_core.sessions.events.stored_values import plain_text
-from agent_core.sessions.live.backlog import Operation
 from agent_core.sessions.live.message_rows import IN_HISTORY, PackedMessage, insert_message, unpack_message
+from agent_core.sessions.live.operations import Operation
 from agent_core.sessions.live.turn_rows import close_turn
 from agent_core.sessions.records import COMMAND, COMPACTED, PromptLeft
 from tools.light_dataclass import dataclass

@@ -13,9 +13,9 @@ from agent_core.sessions.database.database import Database
 from agent_core.sessions.database.store_faults import primary_code
 from agent_core.sessions.live import leases
 from agent_core.sessions.live.ahead import ReadAhead
-from agent_core.sessions.live.backlog import AddEvents, AddMessage, CloseTurn, CreateSession, Keep, Operation
 from agent_core.sessions.live.live_session import LiveSession
 from agent_core.sessions.live.live_turn import LiveTurn
+from agent_core.sessions.live.operations import AddEvents, AddMessage, CloseTurn, CreateSession, Keep, Operation
 from agent_core.sessions.live.turn_rows import drop_turns_left_empty
 
 log = logging.getLogger(__name__)

@@ -15,15 +15,6 @@ from agent_core.sessions.database.database import Database
 from agent_core.sessions.database.filesystems import may_be_shared
 from agent_core.sessions.events.journal import TurnJournal
 from agent_core.sessions.kept_state import KeptState
-from agent_core.sessions.live.backlog import (
-    AddCompaction,
-    AddMessage,
-    BeginTurn,
-    CreateSession,
-    Keep,
-    Operation,
-    Withdraw,
-)
 from agent_core.sessions.live.compaction_rows import packed_compaction
 from agent_core.sessions.live.housekeeping import Housekeeper, Rhythm
 from agent_core.sessions.live.journals import Journals
@@ -32,6 +23,15 @@ from agent_core.sessions.live.leases import ProcessIdentity, read_holder
 from agent_core.sessions.live.live_sessions import LiveSessions, Unsaved
 from agent_core.sessions.live.live_turn import LiveTurn
 from agent_core.sessions.live.message_rows import packed
+from agent_core.sessions.live.operations import (
+    AddCompaction,
+    AddMessage,
+    BeginTurn,
+    CreateSession,
+    Keep,
+    Operation,
+    Withdraw,
+)
 from agent_core.sessions.live.prompts_left import LeaveOut, TellLeft, read_answer_left, read_prompts_left
 from agent_core.sessions.live.saving import Saver
 from agent_core.sessions.live.ticker import Ticker

@@ -19,7 +19,11 @@ from agent_core.sessions.files.looking import FileState
 from agent_core.sessions.files.paths import path_from, stored_path
 from agent_core.sessions.files.version_rows import Change
 from agent_core.sessions.kept_state import KeptState
-from agent_core.sessions.live.backlog import (
+from agent_core.sessions.live.compaction_rows import PackedCompaction
+from agent_core.sessions.live.kept_rows import PackedState
+from agent_core.sessions.live.live_turn import LiveTurn
+from agent_core.sessions.live.message_rows import PackedMessage
+from agent_core.sessions.live.operations import (
     AddCompaction,
     AddEvents,
     AddMessage,
@@ -34,10 +38,6 @@ from agent_core.sessions.live.backlog import (
     Operation,
     Withdraw,
 )
-from agent_core.sessions.live.compaction_rows import PackedCompaction
-from agent_core.sessions.live.kept_rows import PackedState
-from agent_core.sessions.live.live_turn import LiveTurn
-from agent_core.sessions.live.message_rows import PackedMessage
 from agent_core.sessions.live.prompts_left import LeaveOut, TellLeft
 from agent_core.sessions.records import NewSession
 from tools.context import TodoItem
