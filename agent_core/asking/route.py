@@ -13,6 +13,7 @@ from agent_core.providers.credentials.credential import Credential
 from agent_core.providers.credentials.oauth import BearerSource
 from agent_core.providers.credentials.pool import CredentialPool
 from agent_core.providers.errors import ClassifiedError
+from agent_core.providers.lessons import Lessons
 from tools.light_dataclass import dataclass
 
 Connect = Callable[[ModelChoice], Provider]
@@ -29,15 +30,20 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The models of a session: the one that was chosen, then its fallbacks. Every turn begins with the first."""
+    """The models of a session: the one that was chosen, then its fallbacks. Every turn begins with the first.
+
+    Attributes:
+        lessons: what was learned of their servers; providers that `connect` makes know it too.
+    """
 
     members: Sequence[Member]
     connect: Connect
+    lessons: Lessons = field(default_factory=Lessons)
 
     @classmethod
     def single(cls, choice: ModelChoice, provider: Provider) -> Route:
         """One model behind a provider that exists already."""
-        return cls((Member(choice),), lambda _: provider)
+        return cls((Member(choice),), lambda _: provider, getattr(provider, "lessons", None) or Lessons())
 
     def begin(self, token: CancelToken) -> TurnRoute:
         """The way of one turn, whose waits end with `token`."""
@@ -85,6 +91,11 @@ class TurnRoute:
             keyed = self._ready and (member.pool is not None or member.bearer is not None)
             self._choice = member.choice.with_key(self._key) if keyed else member.choice
         return self._choice
+
+    @property
+    def lessons(self) -> Lessons:
+        """What was learned of the models' servers."""
+        return self._route.lessons
 
     @property
     def provider(self) -> Provider:

@@ -15,6 +15,8 @@ from agent_core.providers.credentials.pool import CredentialPool
 from agent_core.providers.credentials.state import pool_state
 from agent_core.providers.credentials.token_store import FILE_NAME as TOKENS_FILE
 from agent_core.providers.credentials.token_store import TokenStore
+from agent_core.providers.lessons import FILE_NAME as LESSONS_FILE
+from agent_core.providers.lessons import Lessons
 from agent_core.providers.make import make_provider
 from agent_core.providers.resolution.resolve import resolve_fallbacks
 
@@ -26,6 +28,7 @@ class Routes:
 
     Attributes:
         tokens: the stored sign-ins.
+        lessons: what was learned of models' servers.
     """
 
     def __init__(self, root: Path) -> None:
@@ -33,6 +36,7 @@ class Routes:
         self._providers: dict[ModelChoice, Provider] = {}
         self._pool_state = pool_state(root)
         self.tokens = TokenStore(root / TOKENS_FILE)
+        self.lessons = Lessons(root / LESSONS_FILE)
         self._lock = threading.Lock()
 
     def route(self, config: Configuration, choice: ModelChoice) -> Route:
@@ -40,7 +44,7 @@ class Routes:
         fallbacks, problems = resolve_fallbacks(config, choice)
         for problem in problems:
             log.warning("a fallback is left out: %s", problem)
-        return Route([self.member(config, each) for each in (choice, *fallbacks)], self.provider)
+        return Route([self.member(config, each) for each in (choice, *fallbacks)], self.provider, self.lessons)
 
     def member(self, config: Configuration, choice: ModelChoice) -> Member:
         """`choice` with what it signs in with."""
@@ -54,7 +58,7 @@ class Routes:
     def provider(self, choice: ModelChoice) -> Provider:
         """The connection for `choice`, made at its first use."""
         with self._lock:
-            return self._providers.setdefault(choice, make_provider(choice))
+            return self._providers.setdefault(choice, make_provider(choice, self.lessons))
 
     def close(self) -> None:
         """End every connection."""

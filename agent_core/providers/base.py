@@ -31,6 +31,7 @@ class ModelRequest:
         words_only: whatever tools the answer calls, they are not run. It is not sent: a server could leave the tools
             out of the prompt then, and its cache would be lost.
         session_id: groups a session's requests for servers that keep prefixes by key.
+        without: what this request leaves out, as lessons by their names (`lessons.adapted`).
         parts: what was made of the session's earlier requests.
     """
 
@@ -43,6 +44,7 @@ class ModelRequest:
     cache_ttl: CacheTtl | None = "5m"
     session_id: str = ""
     words_only: bool = False
+    without: tuple[str, ...] = ()
     parts: RequestParts = field(default_factory=RequestParts, compare=False, repr=False)
 
 

@@ -2,6 +2,7 @@
 
 A rule fits when all that it names is there. The first rule that fits decides, stage by stage:
 
+0. `MEANINGS`: what any server's words mean (`error_meanings`).
 1. `PROVIDER_RULES`: words and codes of one provider. They hold whoever passes them on: gateways quote others.
 2. `STATUS_RULES`: a status together with words.
 3. `CODE_RULES`: the body's own code or type, where it tells the cause.
@@ -12,9 +13,11 @@ A rule fits when all that it names is there. The first rule that fits decides, s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from agent_core.providers.error_facts import ErrorFacts
+from agent_core.providers.error_meanings import is_about_images, is_about_one_image, is_too_long
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -33,16 +36,18 @@ class Rule:
         statuses: the status is one of them.
         at: a pattern for the provider's name and host.
         names_wait: the server says how long to wait.
+        means: what was said has this meaning.
         advice: the key in `ADVICE`, where that of the reason does not fit.
     """
 
     reason: Reason
     words: str = ""
     codes: frozenset[str] = frozenset()
-    statuses: frozenset[int] = frozenset()
+    statuses: frozenset[int | None] = frozenset()
     at: str = ""
     names_wait: bool = False
     advice: str = ""
+    means: Callable[[ErrorFacts], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,7 @@ FLAGS: Mapping[Reason, Flags] = {
     "payload_too_large": Flags(compress=True),
     # The loop leaves the images out; the same request with them fails everywhere.
     "image_too_large": Flags(),
+    "images_not_taken": Flags(fallback=True),
     "model_not_found": Flags(fallback=True),
     "provider_policy_blocked": Flags(fallback=True),
     # What one filter refused is not shown to the next provider.
@@ -123,6 +129,9 @@ ADVICE: Mapping[str, Advice] = {
     "image_too_large": Advice(
         "an image was not accepted", "Leave it out, or send it smaller and as PNG, JPEG, GIF or WebP."
     ),
+    "images_not_taken": Advice(
+        "the model takes no images", "Leave them out, or choose a model that takes images."
+    ),
     "model_not_found": Advice(
         "the server does not offer this model",
         "Check model.default in config.yaml; «hermes-acp models» lists what there is.",
@@ -155,6 +164,15 @@ ADVICE: Mapping[str, Advice] = {
     ),
     "unknown": Advice("the request failed", "Send the prompt again; if that fails too, choose another model."),
 }
+
+_UNREAD = frozenset({None, 400, 404, 413, 415, 422, 500, 501})
+"""Statuses of a request that was looked at and not taken; None: told in the middle of an answer."""
+
+MEANINGS: tuple[Rule, ...] = (
+    Rule("context_overflow", statuses=_UNREAD, means=is_too_long),
+    Rule("image_too_large", statuses=_UNREAD, means=is_about_one_image),
+    Rule("images_not_taken", statuses=_UNREAD, means=is_about_images),
+)
 
 PROVIDER_RULES: tuple[Rule, ...] = (
     # Anthropic
@@ -193,7 +211,7 @@ PROVIDER_RULES: tuple[Rule, ...] = (
     _by_codes("model_not_found", "1211 1311", _ZAI),
     _by_codes("content_policy", "1301", _ZAI),
     # MiniMax
-    Rule("context_overflow", r"context window exceeds limit|^token limit$"),
+    Rule("context_overflow", r"^token limit$"),
     # Moonshot's coding plan
     Rule("provider_policy_blocked", r"only available for coding agents"),
 )
@@ -201,7 +219,6 @@ PROVIDER_RULES: tuple[Rule, ...] = (
 STATUS_RULES: tuple[Rule, ...] = (
     Rule("rate_limit", statuses=frozenset({402}), names_wait=True),
     Rule("rate_limit", r"\bresets? (?:at|in|on)\b|/ ?\d+ ?h\b|per (?:hour|day)\b", statuses=frozenset({402})),
-    Rule("context_overflow", codes=frozenset({"tokens_limit_reached"}), statuses=frozenset({413})),
     Rule("payload_too_large", r"request too large|tokens per min", statuses=frozenset({413})),
     Rule("payload_too_large", r"request too large for", statuses=frozenset({429})),
     Rule("billing", r"\bcredits?\b|insufficient balance|no licenses", statuses=frozenset({403})),
@@ -216,9 +233,7 @@ STATUS_RULES: tuple[Rule, ...] = (
 )
 
 CODE_RULES: tuple[Rule, ...] = (
-    _by_codes("context_overflow", "context_length_exceeded exceed_context_size_error model_context_window_exceeded"),
     _by_codes("thinking_signature", "invalid_encrypted_content"),
-    _by_codes("image_too_large", "invalid_image_format invalid_image image_parse_error image_too_large"),
     _by_codes(
         "content_policy",
         "content_filter content_policy_violation responsibleaipolicyviolation data_inspection_failed",
@@ -247,23 +262,8 @@ CODE_RULES: tuple[Rule, ...] = (
 
 MESSAGE_RULES: tuple[Rule, ...] = (
     Rule(
-        "image_too_large",
-        r"image exceeds \d|image dimensions exceed|image (?:size|file) .{0,40}(?:exceeds|too large)"
-        r"|(?:unsupported|invalid) image\b|could not process image|at most \d+ images?\b|too many images",
-    ),
-    Rule(
-        "context_overflow",
-        r"(?:prompt|input) (?:is )?too long|input token length too long|maximum (?:context|prompt) length"
-        r"|exceeds? (?:the |your )?(?:model'?s? )?(?:available |maximum |max )*context"
-        r"|input token count .{0,60}exceeds|exceeded model token limit|range of input length should be"
-        r"|greater than the context length|n_keep .{0,30}>= n_ctx|trying to keep the first \d+ tokens"
-        r"|`inputs` tokens \+ `max_new_tokens` must be|max_tokens must be at least 1, got -"
-        r"|too large for model with \d+ maximum|reduce the length of the (?:messages|prompt|input)"
-        r"|context (?:size|length|window) (?:was |has been )?exceeded",
-    ),
-    Rule(
         "payload_too_large",
-        r"request (?:entity |body )?(?:is )?too large|payload too large|request exceeds the maximum"
+        r"(?:request|payload|body)\b.{0,60}(?:too large|exceeds? the)"
         r"|length less than or equal to \d{6,}",
     ),
     Rule(

@@ -32,6 +32,7 @@ Reason = Literal[
     "context_overflow",
     "payload_too_large",
     "image_too_large",
+    "images_not_taken",
     "model_not_found",
     "provider_policy_blocked",
     "content_policy",
@@ -46,6 +47,7 @@ Reason = Literal[
 _LARGE = 0.8
 _SILENT_FAILURES: frozenset[Reason] = frozenset({"server_error", "timeout"})
 _TELLING_STAGES = (
+    patterns.MEANINGS,
     patterns.PROVIDER_RULES,
     patterns.STATUS_RULES,
     patterns.CODE_RULES,
@@ -165,6 +167,8 @@ def _fits(rule: Rule, facts: ErrorFacts, at: str, now: float) -> bool:
     if rule.at and not compiled(rule.at).search(at):
         return False
     if rule.words and not compiled(rule.words).search(facts.text):
+        return False
+    if rule.means is not None and not rule.means(facts):
         return False
     return not rule.names_wait or stated_wait(facts, now) is not None
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from agent_core.providers.base import Provider
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.lessons import Lessons
 
 
-def make_provider(choice: ModelChoice) -> Provider:
+def make_provider(choice: ModelChoice, lessons: Lessons | None = None) -> Provider:
     """The provider for a choice. Cheap: libraries are loaded and connections made with the first request.
+
+    Args:
+        lessons: what was learned of servers, and where more is kept; None: for this provider alone.
 
     Raises:
         SettingsError: it needs an extra that is not installed.
@@ -19,16 +23,16 @@ def make_provider(choice: ModelChoice) -> Provider:
     if choice.api_mode == "bedrock_converse":
         from agent_core.providers.wire.bedrock_converse import BedrockProvider  # noqa: PLC0415
 
-        return BedrockProvider(choice)
+        return BedrockProvider(choice, lessons)
     from agent_core.providers.wire.chat_completions import CHAT_COMPLETIONS  # noqa: PLC0415
     from agent_core.providers.wire.http_provider import HttpProvider  # noqa: PLC0415
 
     if choice.api_mode == "anthropic_messages":
         from agent_core.providers.wire.anthropic_messages import ANTHROPIC_MESSAGES  # noqa: PLC0415
 
-        return HttpProvider(choice, ANTHROPIC_MESSAGES)
+        return HttpProvider(choice, ANTHROPIC_MESSAGES, lessons)
     if choice.api_mode == "codex_responses":
         from agent_core.providers.wire.codex_responses import CODEX_RESPONSES  # noqa: PLC0415
 
-        return HttpProvider(choice, CODEX_RESPONSES)
-    return HttpProvider(choice, CHAT_COMPLETIONS)
+        return HttpProvider(choice, CODEX_RESPONSES, lessons)
+    return HttpProvider(choice, CHAT_COMPLETIONS, lessons)

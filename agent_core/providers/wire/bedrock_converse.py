@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agent_core.errors import ProviderProtocolError, TurnInterrupted
 from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.lessons import Lessons
 from agent_core.providers.wire.bedrock_client import BedrockClient, amazon_errors, check_installed
 from agent_core.providers.wire.bedrock_events import ConverseDecoder
 from agent_core.providers.wire.bedrock_messages import to_converse
@@ -29,10 +30,11 @@ _LAST_READ_TIMEOUT = 0.5
 class BedrockProvider:
     """Bedrock in the region of `choice`. Implements `Provider`."""
 
-    def __init__(self, choice: ModelChoice) -> None:
+    def __init__(self, choice: ModelChoice, lessons: Lessons | None = None) -> None:
         check_installed()
         self.name = choice.provider
         self.choice = choice
+        self.lessons = lessons or Lessons()
         self._client: BedrockClient | None = None
         self._lock = threading.Lock()
 
@@ -75,7 +77,7 @@ class BedrockStream:
 
     def __init__(self, provider: BedrockProvider, request: ModelRequest) -> None:
         self._provider = provider
-        self._choice = provider.choice
+        self._choice = provider.lessons.adapted(provider.choice, request.without)
         self._request = request
         self._lock = threading.Lock()
         self._abort: Abort | None = None

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agent_core.errors import (
@@ -19,11 +20,12 @@ from agent_core.errors import (
 )
 from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.lessons import Lessons
 from agent_core.providers.pieces import body_json, body_parts
 from agent_core.providers.wire.failures import broken_off, failure_in, refused, reported_error, translated
 from agent_core.providers.wire.joined_events import WholeCharacters, joined
 from agent_core.providers.wire.protocol import Decoder, WireProtocol
-from agent_core.providers.wire.refused_fields import without_refused
+from agent_core.providers.wire.refused_fields import refused_field
 from agent_core.providers.wire.sse import PieceTooLong, data_lines
 
 if TYPE_CHECKING:
@@ -43,9 +45,10 @@ _HEADERS = {"Accept": _JSON, "User-Agent": "hermes-acp"}
 class HttpProvider:
     """The server of `choice`, asked in `protocol`. Implements `Provider`."""
 
-    def __init__(self, choice: ModelChoice, protocol: WireProtocol) -> None:
+    def __init__(self, choice: ModelChoice, protocol: WireProtocol, lessons: Lessons | None = None) -> None:
         self.name = choice.provider
         self.choice = choice
+        self.lessons = lessons or Lessons()
         self.protocol = protocol
         self._client: httpx2.Client | None = None
         self._lock = threading.Lock()
@@ -75,7 +78,7 @@ class HttpProvider:
 
     def rehearse(self, request: ModelRequest) -> None:
         """Convert the messages, and write them as JSON."""
-        body_json(self.protocol.encode(request, self.choice))
+        body_json(self.protocol.encode(request, self.lessons.adapted(self.choice, request.without)))
 
     def close(self) -> None:
         """Close the connections."""
@@ -106,17 +109,19 @@ class HttpStream:
 
     def __iter__(self) -> Iterator[StreamEvent]:
         abort = self._begin()
-        for _ in range(_MOST_REFUSALS):
+        provider, learned = self._provider, list[str]()
+        while True:
+            self._choice = provider.lessons.adapted(provider.choice, (*self._request.without, *learned))
             try:
                 yield from self._answer(abort)
             except ProviderStatusError as problem:
-                fitting = without_refused(self._choice, problem)
-                if fitting is None:
+                field = refused_field(self._choice, problem) if len(learned) < _MOST_REFUSALS else None
+                if field is None:
                     raise
-                self._choice = self._provider.choice = fitting
+                learned.append(field)
             else:
+                provider.lessons.keep(provider.choice, learned)
                 return
-        yield from self._answer(abort)
 
     def _answer(self, abort: Abort) -> Iterator[StreamEvent]:
         decoder, characters = self._provider.protocol.decoder(self._choice), WholeCharacters()
@@ -213,7 +218,7 @@ class HttpStream:
         import httpx2  # noqa: PLC0415
 
         protocol, choice = self._provider.protocol, self._choice
-        body = body_parts(protocol.encode(self._request, choice))
+        body = body_parts(protocol.encode(_within_limit(self._request, choice), choice))
         headers = httpx2.Headers({**_HEADERS, **protocol.headers(choice)})
         length = str(sum(map(len, body)))
         headers.update({**dict(choice.headers), "Content-Type": _JSON, "Content-Length": length})
@@ -231,6 +236,12 @@ def _url(address: str) -> httpx2.URL:
     import httpx2  # noqa: PLC0415
 
     return httpx2.URL(address)
+
+
+def _within_limit(request: ModelRequest, choice: ModelChoice) -> ModelRequest:
+    """The request, with no longer answer than is known to be given."""
+    asked, most = request.max_tokens, choice.max_tokens
+    return request if asked is None or most is None or asked <= most else replace(request, max_tokens=most)
 
 
 def _is_ping(payload: bytes) -> bool:

@@ -1,56 +1,81 @@
-"""A request that a server refuses for one field: the same is asked again without it, and the server is remembered.
+"""A request that a server refuses for one field: which one it is, in whatever words the server says so.
 
-OpenAI's servers, and many that follow them, name the field in `error.param`. What a model takes changes with every
-month and every account; a table alone would make working models unusable.
+OpenAI's servers name it in `error.param`, others in words, in the place of a validator's complaint, or by what they
+want instead. What a model takes changes with every month and every account; a table alone would make working models
+unusable.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
-from typing import Any
+import re
+from collections.abc import Iterator, Mapping
 
 from agent_core.errors import ProviderStatusError
-from agent_core.providers.choice import Dialect, ModelChoice
+from agent_core.providers.choice import ModelChoice
+from agent_core.providers.error_facts import ErrorFacts, read_facts
+from agent_core.providers.error_meanings import is_too_long
+from agent_core.providers.lessons import adapted, answer_limit
 
-_REFUSALS = frozenset({"unsupported_parameter", "unsupported_value", "unknown_parameter"})
+_STATUSES = frozenset({400, 422})
+_NOT_KNOWN = re.compile(
+    r"un(?:recogni[sz]ed|known|supported|expected)|not (?:\w+ ){0,2}(?:support|permit|allow|recogni|implement|valid|known)"
+    r"|n.t (?:\w+ ){0,2}(?:support|allow|recogni|accept|take)|extra_?(?: inputs?| fields?)?|forbidden|instead|invalid"
+    r"|additional propert|no such|only (?:the )?(?:default|supported)|deprecated|not one of|cannot be|must be|should be"
+    r"|valid range|too (?:large|high|big)|less than or equal|at most|maximum allowed",
+    re.IGNORECASE,
+)
+# What a field is called in complaints, by the lesson that helps.
+_NAMES: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(rf"(?<![\w.]){pattern}(?!\w)", re.IGNORECASE)
+    for name, pattern in {
+        "stream_options": r"(?:stream_options[.\[])?(?:stream_options|include_usage)",
+        "prompt_cache_key": r"prompt_cache_key",
+        "cache_control": r"(?:[\w.\[\]]+[.\]])?cache_control",
+        "reasoning.summary": r"reasoning\.summary|reasoning summar(?:y|ies)",
+        "reasoning_effort": r"reasoning_effort|reasoning\.effort|reasoning",
+        "reasoning_content": r"(?:[\w.\[\]]+[.\]])?(?:reasoning_content|reasoning_details|extra_content)",
+        "temperature": r"temperature",
+        "developer": r"developer|messages[.\[ ]*0\]?[. ]role",
+        "max_completion_tokens": r"max_completion_tokens",
+        "max_tokens": r"max_(?:output_)?tokens",
+    }.items()
+}
+_MOST = re.compile(
+    r"\[\s*\d+\s*,\s*(\d+)\s*\]|(?:at most|less than or equal to|<=|up to|maximum(?: value)?(?: is| of|:)?) *`?(\d+)"
+    r"|\d+ > (\d+)",
+    re.IGNORECASE,
+)
+_WANTS = re.compile(r"(?:use|try|replaced by|in favou?r of)\W+(?:the )?\W*max_completion_tokens|max_completion_tokens\W+instead")
 
 
-def without_refused(choice: ModelChoice, problem: ProviderStatusError) -> ModelChoice | None:
-    """The same model in a dialect without the field that `problem` is about; None if it is about something else."""
-    if problem.status not in {400, 422}:
+def refused_field(choice: ModelChoice, problem: ProviderStatusError) -> str | None:
+    """The lesson of a refusal that is about a field of the request; None if it is about anything else.
+
+    It is one that changes what is sent: a field that is left out already is no reason to ask again.
+    """
+    facts = read_facts(problem)
+    if problem.status not in _STATUSES or is_too_long(facts):
         return None
-    error = _error(problem.body)
-    if error.get("code") not in _REFUSALS:
+    said = "\n".join((facts.text, *facts.codes, *_places(facts))).replace("body.", "")
+    if not _NOT_KNOWN.search(said):
         return None
-    dialect = _without(choice.dialect, str(error.get("param") or ""))
-    return None if dialect in {None, choice.dialect} else replace(choice, dialect=dialect)
+    if (limit := _limit(choice, said)) is not None:
+        return limit
+    changes = (name for name, pattern in _NAMES.items() if pattern.search(said))
+    return next((name for name in changes if adapted(choice, [name]) != choice), None)
 
 
-def _without(dialect: Dialect, field: str) -> Dialect | None:
-    match field.split("[", maxsplit=1)[0]:
-        case "reasoning.summary":
-            return replace(dialect, reasoning_summary=False)
-        case "temperature":
-            return replace(dialect, temperature=False)
-        case "reasoning_effort" | "reasoning.effort" | "reasoning":
-            return replace(dialect, effort="none")
-        case "max_tokens":
-            return replace(dialect, max_tokens_field="max_completion_tokens")
-        case "max_completion_tokens":
-            return replace(dialect, max_tokens_field="max_tokens")
-        case "stream_options" | "stream_options.include_usage":
-            return replace(dialect, stream_usage=False)
-        case "prompt_cache_key":
-            return replace(dialect, cache_key=False)
-        case "messages" if field.endswith("role"):
-            return replace(dialect, developer_role=False)
-    return None
+def _places(facts: ErrorFacts) -> Iterator[str]:
+    """The fields that the body itself calls wrong. What it repeats of the request is not looked at."""
+    for found in facts.objects:
+        place = found.get("loc")
+        yield " ".join(map(str, place)) if isinstance(place, list) else ""
+        yield str(found.get("param") or "")
 
 
-def _error(body: str) -> dict[str, Any]:
-    try:
-        error = json.loads(body).get("error")
-    except (ValueError, AttributeError, RecursionError):
-        return {}
-    return error if isinstance(error, dict) else {}
+def _limit(choice: ModelChoice, said: str) -> str | None:
+    """The lesson of a limit of the answer that is larger than this model's."""
+    if not _NAMES["max_tokens"].search(said) or _WANTS.search(said) or (found := _MOST.search(said)) is None:
+        return None
+    name = answer_limit(int(next(filter(None, found.groups()))))
+    return name if adapted(choice, [name]) != choice else None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from agent_core.errors import ProviderStatusError
 from agent_core.providers.choice import Dialect
-from agent_core.providers.wire.refused_fields import without_refused
+from agent_core.providers.wire.refused_fields import refused_field
 from tests.support.choices import choice_for
 from tests.support.each import each
 from tests.support.model_server import Reply, Status
@@ -74,10 +76,83 @@ def test_a_server_that_refuses_either_name_is_not_asked_for_ever(model_server, c
     assert len(model_server.requests) == 5
 
 
+@pytest.mark.quirk("vLLM, SGLang, LM Studio, Mistral, Together", "refuse a field they do not know, each in words of its own",
+                   "asked again without it, and not sent it for seven days")
+@each(
+    ("body", "dialect", "lesson"),
+    [
+        ({"error": {"message": "Unrecognized request argument supplied: stream_options"}}, Dialect(), "stream_options"),
+        ({"detail": [{"type": "extra_forbidden", "loc": ["body", "stream_options"],
+                      "msg": "Extra inputs are not permitted", "input": {"include_usage": True, "temperature": 1}}]},
+         Dialect(), "stream_options"),
+        ({"message": "body.stream_options: Additional properties are not allowed"}, Dialect(), "stream_options"),
+        ({"error": "unknown field `prompt_cache_key`"}, Dialect(cache_key=True), "prompt_cache_key"),
+        ({"error": {"message": "Unsupported parameter: 'max_tokens' is not supported with this model. "
+                               "Use 'max_completion_tokens' instead."}}, Dialect(), "max_tokens"),
+        ({"error": {"message": "max_completion_tokens: Extra inputs are not permitted"}},
+         Dialect(max_tokens_field="max_completion_tokens"), "max_completion_tokens"),
+        ({"error": {"message": "Unsupported value: 'temperature' does not support 0.2 with this model. Only the default "
+                               "(1) value is supported."}}, Dialect(), "temperature"),
+        ({"object": "error", "message": "reasoning_effort is not supported by this model"},
+         Dialect(effort="reasoning_effort"), "reasoning_effort"),
+        ({"error": {"message": "messages.0.content.0.cache_control: Extra inputs are not permitted"}},
+         Dialect(cache_markers=True), "cache_control"),
+        ({"error": {"message": "'developer' is not one of ['system', 'assistant', 'user', 'tool'] - 'messages.0.role'"}},
+         Dialect(developer_role=True), "developer"),
+        ({"error": {"message": "property 'messages.2.reasoning_content' is unsupported"}},
+         Dialect(reasoning_back="reasoning_content"), "reasoning_content"),
+        ({"error": {"message": "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]"}},
+         Dialect(), "max_tokens <= 8192"),
+        ({"error": {"message": "max_tokens: 64000 > 32000, which is the maximum allowed number of output tokens"}},
+         Dialect(), "max_tokens <= 32000"),
+        ({"error": {"message": "max_tokens is too large: 32768. This model supports at most 16384 completion tokens"}},
+         Dialect(), "max_tokens <= 16384"),
+    ],
+)  # fmt: skip
+def test_a_refused_field_is_recognised_in_any_words(body, dialect, lesson):
+    choice = choice_for("http://h/v1", dialect=dialect)
+    for status in (400, 422):
+        assert refused_field(choice, ProviderStatusError("no", status, json.dumps(body))) == lesson
+
+
+@each(
+    "said",
+    [
+        "prompt is too long: 5 tokens > 4 maximum, reduce max_tokens",
+        "input length and `max_tokens` exceed context limit: 199999 + 64000 > 200000",
+        "The tool schema is invalid: stream_options_x",
+        "Input should be a valid string",
+        "messages with role 'tool' must be a response to a preceding message with 'tool_calls'.",
+    ],
+)
+def test_a_refusal_that_is_about_no_optional_field_is_left_to_others(said):
+    dialect = Dialect(developer_role=True, cache_key=True, effort="reasoning_effort")
+    problem = ProviderStatusError("no", 400, json.dumps({"error": {"message": said, "param": "messages.[3].role"}}))
+    assert refused_field(choice_for("http://h/v1", dialect=dialect), problem) is None
+
+
+def test_a_lesson_that_did_not_help_is_not_kept(model_server, connect, ask):
+    model_server.add(refusal("stream_options"), refusal("tools"), Reply("hi"))
+    provider = connect()
+    with pytest.raises(ProviderStatusError):
+        ask(provider)
+    ask(provider)
+    assert ["stream_options" in request.body for request in model_server.requests] == [True, False, True]
+
+
+def test_an_answer_is_not_asked_to_be_longer_than_the_server_gives(model_server, connect, ask):
+    too_long = "max_tokens is too large: 9000. This model supports at most 4000 completion tokens"
+    model_server.add(Status(400, {"error": {"message": too_long}}), Reply("hi"), Reply("again"))
+    provider = connect()
+    ask(provider, max_tokens=9000)
+    ask(provider, max_tokens=20)
+    assert [request.body["max_tokens"] for request in model_server.requests] == [9000, 4000, 20]
+
+
 @each(
     ("status", "body"),
     [
-        (400, '{"error": {"code": "invalid_value", "param": "temperature"}}'),
+        (400, '{"error": {"code": "invalid_value", "param": "model"}}'),
         (400, '{"error": {"code": "unsupported_parameter", "param": "tools"}}'),
         (400, '{"error": {"code": "unsupported_parameter"}}'),
         (400, '{"error": "unsupported_parameter"}'),
@@ -88,11 +163,11 @@ def test_a_server_that_refuses_either_name_is_not_asked_for_ever(model_server, c
     ],
 )
 def test_any_other_failure_is_left_to_others(status, body):
-    assert without_refused(choice_for("http://h/v1"), ProviderStatusError("no", status, body)) is None
+    assert refused_field(choice_for("http://h/v1"), ProviderStatusError("no", status, body)) is None
 
 
 def test_a_field_that_was_left_out_already_is_no_reason_to_ask_again():
     problem = ProviderStatusError(
         "no", 400, '{"error": {"code": "unsupported_parameter", "param": "stream_options"}}'
     )
-    assert without_refused(choice_for("http://h/v1", dialect=Dialect(stream_usage=False)), problem) is None
+    assert refused_field(choice_for("http://h/v1", dialect=Dialect(stream_usage=False)), problem) is None

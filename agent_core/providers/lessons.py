@@ -1,0 +1,190 @@
+"""What a refusal taught about a model's server: fields that it does not know, images that it does not take.
+
+A lesson is kept once the request without that thing has its answer, for each server and model, for seven days: what a
+server takes changes with every release. All processes of a home share what was learned.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from agent_core.providers.choice import Dialect, ModelChoice
+from agent_core.providers.credentials.shared_file import SharedFile, SharedFileError
+from tools.light_dataclass import dataclass
+
+log = logging.getLogger(__name__)
+
+FILE_NAME = "model_lessons.json"
+LASTING = 7 * 86_400.0
+"""Seconds that a lesson is kept."""
+
+IMAGES, DOCUMENTS, RECORDINGS = "images", "documents", "recordings"
+PLAIN = "optional fields"
+_ANSWER_LIMIT = "max_tokens <= "
+_LOCK_TIMEOUT = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What is not sent to a model's server.
+
+    Attributes:
+        name: of what is left out or done otherwise; a key of `WORDS`, or a limit of the answer.
+        until: when it is forgotten, in seconds since 1970.
+    """
+
+    name: str
+    until: float
+
+    @property
+    def words(self) -> str:
+        """What was learned, for the person, as a part of a sentence about the server."""
+        if self.name.startswith(_ANSWER_LIMIT):
+            return f"it gives answers of at most {self.name.removeprefix(_ANSWER_LIMIT)} tokens"
+        return WORDS.get(self.name, f"it does not take {self.name}")
+
+
+WORDS: Mapping[str, str] = {
+    IMAGES: "it takes no images",
+    DOCUMENTS: "it takes no documents",
+    RECORDINGS: "it takes no recordings",
+    PLAIN: "it takes no optional fields (usage counts, reasoning effort, cache keys)",
+    "developer": "it takes the system prompt as `system` only",
+    "max_tokens": "it wants `max_completion_tokens`",
+    "max_completion_tokens": "it wants `max_tokens`",
+}
+
+_FIELDS: Mapping[str, Mapping[str, Any]] = {
+    "stream_options": {"stream_usage": False},
+    "prompt_cache_key": {"cache_key": False},
+    "cache_control": {"cache_markers": False},
+    "reasoning_effort": {"effort": "none"},
+    "reasoning.summary": {"reasoning_summary": False},
+    "temperature": {"temperature": False},
+    "developer": {"developer_role": False},
+    "reasoning_content": {"reasoning_back": "none"},
+    "max_tokens": {"max_tokens_field": "max_completion_tokens"},
+    "max_completion_tokens": {"max_tokens_field": "max_tokens"},
+    DOCUMENTS: {"files": False},
+    RECORDINGS: {"audio": False},
+}
+_OPTIONAL = ("stream_options", "prompt_cache_key", "cache_control", "reasoning_effort", "temperature", "developer")
+
+
+def answer_limit(tokens: int) -> str:
+    """The name of the lesson that an answer has at most so many tokens."""
+    return f"{_ANSWER_LIMIT}{tokens}"
+
+
+def adapted(choice: ModelChoice, lessons: Iterable[str]) -> ModelChoice:
+    """The model as it is asked after these lessons, by their names; names that are not known change nothing."""
+    for name in lessons:
+        if name.startswith(_ANSWER_LIMIT):
+            choice = _limited(choice, int(name.removeprefix(_ANSWER_LIMIT)))
+        elif name == IMAGES:
+            choice = replace(choice, facts=replace(choice.facts, vision=False))
+        else:
+            choice = replace(choice, dialect=_without(choice.dialect, _OPTIONAL if name == PLAIN else (name,)))
+    return choice
+
+
+class Lessons:
+    """What was learned of all servers; safe for threads and processes. No failure of its file raises.
+
+    Args:
+        path: the file; None: for this process alone.
+        clock: seconds since 1970.
+    """
+
+    def __init__(self, path: Path | None = None, clock: Callable[[], float] = time.time) -> None:
+        self._file = None if path is None else SharedFile(path, durable=False)
+        self._clock = clock
+        self._lock = threading.Lock()
+        # What could not be written to the file, too.
+        self._own: dict[str, dict[str, float]] = {}
+
+    def of(self, choice: ModelChoice) -> Sequence[Lesson]:
+        """What was learned of a model's server and is not forgotten."""
+        key, now = _key(choice), self._clock()
+        found = {**_times(self._stored(), key), **self._own.get(key, {})}
+        return [Lesson(name, until) for name, until in sorted(found.items()) if now < until <= now + LASTING]
+
+    def adapted(self, choice: ModelChoice, others: Iterable[str] = ()) -> ModelChoice:
+        """The model as it is asked after all that was learned of it, and after `others`."""
+        return adapted(choice, (*(lesson.name for lesson in self.of(choice)), *others))
+
+    def keep(self, choice: ModelChoice, names: Collection[str]) -> None:
+        """An answer came because of these lessons."""
+        if names:
+            until = self._clock() + LASTING
+            self._change(_key(choice), dict.fromkeys(names, until))
+
+    def forget(self, choice: ModelChoice) -> Sequence[Lesson]:
+        """Forget all that was learned of a model's server; what that was."""
+        forgotten = self.of(choice)
+        if forgotten:
+            self._change(_key(choice), None)
+        return forgotten
+
+    def _stored(self) -> Mapping[str, Any]:
+        if self._file is None:
+            return {}
+        try:
+            return self._file.read()
+        except SharedFileError as problem:
+            log.warning("what was learned of model servers cannot be read: %s", problem)
+            return {}
+
+    def _change(self, key: str, times: Mapping[str, float] | None) -> None:
+        """Add to what is known under `key`; None: forget it."""
+        with self._lock:
+            self._own.pop(key, None) if times is None else self._own.setdefault(key, {}).update(times)
+            if self._file is None:
+                return
+            try:
+                with self._file.locked(_LOCK_TIMEOUT) as draft:
+                    servers = self._fresh(draft.content)
+                    if times is None:
+                        servers.pop(key, None)
+                    else:
+                        servers[key] = {**servers.get(key, {}), **times}
+                    draft.content["servers"] = servers
+                    draft.save()
+            except SharedFileError as problem:
+                log.warning("what was learned of a model's server is known to this process alone: %s", problem)
+
+    def _fresh(self, content: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+        now, servers = self._clock(), content.get("servers")
+        kept = {key: _times(content, key) for key in servers} if isinstance(servers, dict) else {}
+        return {key: times for key, times in kept.items() if any(until > now for until in times.values())}
+
+
+def _key(choice: ModelChoice) -> str:
+    return f"{choice.endpoint} {choice.api_mode} {choice.model}"
+
+
+def _times(content: Mapping[str, Any], key: str) -> dict[str, float]:
+    servers = content.get("servers")
+    times = servers.get(key) if isinstance(servers, dict) else None
+    if not isinstance(times, dict):
+        return {}
+    return {str(name): float(until) for name, until in times.items() if isinstance(until, (int, float))}
+
+
+def _without(dialect: Dialect, names: Iterable[str]) -> Dialect:
+    changes: dict[str, Any] = {}
+    for name in names:
+        changes.update(_FIELDS.get(name, {}))
+    return replace(dialect, **changes) if changes else dialect
+
+
+def _limited(choice: ModelChoice, most: int) -> ModelChoice:
+    asked = [each for each in (choice.max_tokens, most) if each is not None]
+    output = [each for each in (choice.facts.max_output, most) if each is not None]
+    return replace(choice, max_tokens=min(asked), facts=replace(choice.facts, max_output=min(output)))
