@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from agent_core.providers.errors import ClassifiedError, Reason
 from tools.light_dataclass import dataclass
 
@@ -18,6 +20,7 @@ class Situation:
     Attributes:
         failures: failed attempts at this model with this key, this one included.
         attempts: how many there may be.
+        changes: what may be changed of the request, in this order, to find out what the server does not take.
     """
 
     failures: int
@@ -28,6 +31,7 @@ class Situation:
     can_compress: bool = False
     can_unseal: bool = False
     can_drop_images: bool = False
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +71,23 @@ class DropImages:
     """Leave out the images."""
 
 
+Change = Literal["fields", "attachments", "history"]
+"""What of a request may be what the server does not take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """Ask with this one thing changed; undone unless it helps."""
+
+    change: Change
+
+
 @dataclass(frozen=True, slots=True)
 class GiveUp:
     """Nothing is left to try."""
 
 
-Step = Wait | Refresh | Rotate | FallBack | Compress | Unseal | DropImages | GiveUp
+Step = Wait | Refresh | Rotate | FallBack | Compress | Unseal | DropImages | Try | GiveUp
 
 
 def decide(failure: ClassifiedError, now: Situation) -> Step:
@@ -108,6 +123,10 @@ def _mend(failure: ClassifiedError, now: Situation) -> Step | None:
             return Unseal()
         case "image_too_large" if now.can_drop_images:
             return DropImages()
+        case "images_not_taken" if "attachments" in now.changes:
+            return Try("attachments")
+        case _ if failure.unexplained and now.changes:
+            return Try(now.changes[0])
         case _ if failure.should_compress and (not failure.retryable or now.failures > 1):
             if now.can_compress:
                 return Compress()

@@ -14,6 +14,7 @@ from agent_core.asking.backoff import Backoff
 from agent_core.asking.prefix import PrefixWatch
 from agent_core.asking.reply import CallIds, Collector, Reply
 from agent_core.asking.route import TurnRoute
+from agent_core.asking.trials import Trials
 from agent_core.asking.view import Omissions, has_images, has_sealed, rough_tokens
 from agent_core.callbacks import AgentCallbacks, CallFinished, Status, StatusKind
 from agent_core.compressing.turn_compression import TurnCompression
@@ -69,6 +70,10 @@ class Asker:
     count: Callable[[Usage, ModelChoice], None]
     patience: Patience = field(default_factory=Patience)
     carried: list[str] = field(default_factory=list)
+    trials: Trials = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.trials = Trials(self.history, self.compression, self.omissions, lambda: self.route.lessons)
 
     def ask(self) -> Reply:
         """One complete answer; what of it broke off on the way is in the history, unfinished.
@@ -81,6 +86,12 @@ class Asker:
         if self.route.make_ready():
             resting = ", ".join(choice.name for choice in self.route.skipped)
             self._tell("fallback", f"{resting} cannot be asked now. {self.route.choice.name} answers.\n\n")
+        try:
+            return self._asked()
+        finally:
+            self._undo_trial()
+
+    def _asked(self) -> Reply:
         backoff, failures = self.patience.backoff(), 0
         while True:
             collector = Collector(self.callbacks, self.ids)
@@ -88,10 +99,15 @@ class Asker:
             if isinstance(outcome, Reply):
                 self.route.worked()
                 self.compression.answered()
+                self._learn()
                 return outcome
             failure, failures = outcome.failure, failures + 1
             self.route.failed(failure)
+            if failure.unexplained:
+                self._undo_trial()
             step = self._next_step(failure, failures)
+            if isinstance(step, (policy.FallBack, policy.GiveUp)):
+                self._undo_trial()
             self._clear_up(collector, goes_on=not isinstance(step, policy.GiveUp))
             if isinstance(step, policy.GiveUp):
                 raise ModelFailed(self._last_words(failure, failures), failure.reason) from outcome.cause
@@ -104,7 +120,7 @@ class Asker:
             raise TurnInterrupted
         choice = self.route.choice
         self.compression.ahead(choice)
-        request = self.compression.request(choice)
+        request = self.trials.applied(self.compression.request(choice))
         self.prefix.see(choice.name, request)
         try:
             reply = ask_once(self.route.provider, request, self.token, collector)
@@ -129,6 +145,11 @@ class Asker:
             return self._next_step(failure, failures)
         if isinstance(step, policy.Compress) and not self.compression.refused(self.route.choice):
             return self._next_step(failure, failures)
+        if isinstance(step, policy.Try):
+            without = self.trials.begin(step.change, failure, self.route.choice)
+            if without is None:
+                return self._next_step(failure, failures)
+            self._mend(step.change, f"{failure.public_cause or failure.public_message} Trying again {without}.")
         return step
 
     def _situation(self, failure: ClassifiedError, failures: int) -> policy.Situation:
@@ -142,6 +163,7 @@ class Asker:
             can_compress=failure.should_compress and self.compression.is_open,
             can_unseal=has_sealed(messages, self.omissions),
             can_drop_images=has_images(messages, self.omissions),
+            changes=self.trials.open(failure, route.choice),
         )
 
     def _clear_up(self, collector: Collector, *, goes_on: bool) -> None:
@@ -175,6 +197,7 @@ class Asker:
                 self._tell("retry", f"{said} Trying the next key.")
                 self.route.rotate()
             case policy.FallBack():
+                self.trials.begin_anew()
                 self._tell("fallback", f"{said} {self.route.choice.name} answers instead.\n\n")
             case policy.Compress():
                 self._tell("retry", f"{said} The conversation was compressed. Trying again.")
@@ -185,6 +208,17 @@ class Asker:
                 self.omissions.images_before = len(self.history.messages)
                 self._unseal()
                 self._mend("images", f"{said} Trying again without the images and documents.")
+
+    def _undo_trial(self) -> None:
+        if self.trials.is_on:
+            self.trials.undo()
+            self.prefix.expect("undone")
+
+    def _learn(self) -> None:
+        """Keep what a change of the request has taught, and tell the person."""
+        choice = self.route.choice
+        if learned := self.trials.worked(choice):
+            self._tell("retry", f"Learned of {choice.name}: {learned}. /status shows it, and can forget it.")
 
     def _unseal(self) -> None:
         # A seal covers all that came before it: where that has changed, servers refuse it.

@@ -57,7 +57,7 @@ def runners_of(
         workspace,
         services(nested),
         token=turn.token,
-        images=sees_images(turn.route.choice, session.omissions),
+        images=sees_images(turn.route.lessons.adapted(turn.route.choice), session.omissions),
         window=turn.route.choice.context_length,
         refuse=turn.repeats.refusal,
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from agent_core.callbacks import CompressionStep, Status
 from agent_core.context.compaction import Compaction, CompactionReason, is_possible
@@ -89,28 +90,52 @@ class SessionCompression:
         Raises:
             TurnInterrupted: it was cancelled, or the turn may store nothing any more. Nothing was changed.
         """
+        made = self.draft(messages, use, measure, reason, topic)
+        if made is None:
+            return None
+        self.adopt(made, use.window)
+        return made.compaction
+
+    def draft(
+        self, messages: Sequence[Message], use: WindowUse, measure: Measure, reason: CompactionReason, topic: str = ""
+    ) -> Compressed | None:
+        """Make a compression that is not in effect before it is adopted; arguments and errors as of `compress`."""
         services = self.services
         request = CompressionRequest(messages, services.compaction, use, measure, reason, topic, plan=services.plan)
         self._flush(request)
-        try:
-            made = self._made(request, use.window)
-        finally:
-            is_told, self._is_told = self._is_told, False
+        made = self._made(request, use.window)
         if made is None:
-            if is_told:
-                self._tell(CompressionStep("failed", error="There is nothing left that could be made smaller."))
-            return None
-        if self.token.is_set():
+            self._end("failed", "There is nothing left that could be made smaller.")
+        elif self.token.is_set():
             self._tell(CompressionStep("cancelled"))
             raise TurnInterrupted
+        return made
+
+    def adopt(self, made: Compressed, window: int) -> None:
+        """Store a draft, and have it in effect.
+
+        Raises:
+            TurnInterrupted: the turn may store nothing any more.
+        """
+        self._is_told = False
         # Told first: what is shown of it is stored together with it.
-        self._tell(CompressionStep("done", made.compaction, window=use.window, session_cost=services.spent.cost))
+        step = CompressionStep("done", made.compaction, window=window, session_cost=self.services.spent.cost)
+        self._tell(step)
         if not self.keep(made.compaction):
             raise TurnInterrupted
         self._use(made.compaction)
         if made.warning and self.listeners.status is not None:
             self.listeners.status(Status("compression", made.warning))
-        return made.compaction
+
+    def drop(self) -> None:
+        """The draft is of no use: nothing has changed."""
+        self._end("failed", "It did not help, and the conversation is whole again.")
+
+    def _end(self, how: Literal["failed", "cancelled"], why: str = "") -> None:
+        """End what the person was told to be running."""
+        if self._is_told:
+            self._tell(CompressionStep(how, error=why))
+        self._is_told = False
 
     def _flush(self, request: CompressionRequest) -> None:
         """What is worth keeping for ever goes to the memory while it is still in view."""
@@ -128,15 +153,11 @@ class SessionCompression:
             made = self.engine.compress(request, lambda messages: self._summarise(messages, window))
             return made if made is None or self._is_smaller(request, made.compaction) else None
         except TurnInterrupted:
-            if self._is_told:
-                self._tell(CompressionStep("cancelled"))
+            self._end("cancelled")
             raise
         except Exception:  # an engine may be anyone's
             log.exception("the context engine %s failed", self.engine.name)
-            text = self._broke()
-            if self._is_told:
-                self._tell(CompressionStep("failed", error=text))
-            self._is_told = False
+            self._end("failed", self._broke())
             return None
 
     def _is_smaller(self, request: CompressionRequest, made: Compaction) -> bool:

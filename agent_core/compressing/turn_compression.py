@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from agent_core.compressing.session_compression import Measure, SessionCompression
-from agent_core.context.engine import WindowUse
+from agent_core.context.compaction import Compaction
+from agent_core.context.engine import Compressed, WindowUse
 from agent_core.context.tokens import TokenMeter
 from agent_core.context.view import shown
 from agent_core.messages import Message, text_of
@@ -16,6 +17,7 @@ from agent_core.turn.history import TurnHistory
 from tools.light_dataclass import dataclass
 
 _MOST_REFUSALS = 3
+_SMALL_WINDOW = 32_768
 _TO_DO = "Send a shorter prompt, or type /reset to let the model begin anew."
 _NOTHING_LEFT = f"There is nothing in the conversation that could be compressed. {_TO_DO}"
 _NOT_BY_ITSELF = (
@@ -42,6 +44,7 @@ class TurnCompression:
     session: SessionCompression | None = None
     made: int = 0
     _is_over: bool = False
+    _tried: tuple[Compressed, Compaction | None, int] | None = None
 
     def ahead(self, choice: ModelChoice) -> None:
         """Compress before a request to `choice` if it is time to.
@@ -80,6 +83,44 @@ class TurnCompression:
         self._is_over = made is None
         self.made += made is not None
         return made is not None
+
+    def try_smaller(self, choice: ModelChoice) -> bool:
+        """Show the model less for once: `adopt` keeps it so, `undo` takes it back. False where nothing is smaller.
+
+        Raises:
+            TurnInterrupted: the turn was cancelled.
+        """
+        if self.session is None:
+            return False
+        use = self._use(choice)
+        draft = self.session.draft(self.history.messages, use, self._measure(choice), "overflow")
+        if draft is None:
+            return False
+        self._tried = draft, self.services.compaction, use.window
+        self.services.compaction = draft.compaction
+        return True
+
+    def adopt(self) -> None:
+        """What was tried has helped.
+
+        Raises:
+            TurnInterrupted: the turn may store nothing any more.
+        """
+        if self._tried is not None and self.session is not None:
+            draft, self.services.compaction, window = self._tried
+            self._tried = None
+            self.session.adopt(draft, window)
+
+    def undo(self) -> None:
+        """What was tried has not helped."""
+        if self._tried is not None and self.session is not None:
+            _, self.services.compaction, _ = self._tried
+            self._tried = None
+            self.session.drop()
+
+    def fills_half(self, choice: ModelChoice) -> bool:
+        """Whether the next request fills half of the window, or of a usual small one where it is not known."""
+        return self._use(choice).tokens > (choice.context_length or _SMALL_WINDOW) / 2
 
     def answered(self) -> None:
         """The request at hand has its answer."""

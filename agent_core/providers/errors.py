@@ -82,6 +82,7 @@ class ClassifiedError:
         retry_after: seconds that the server asked us to wait; None where it did not say.
         public_message: one or two sentences that name provider, model, cause and next step.
         public_cause: the same without the next step.
+        unexplained: the server refused the request, and nothing tells for what.
     """
 
     reason: Reason
@@ -93,6 +94,7 @@ class ClassifiedError:
     status_code: int | None
     public_message: str
     public_cause: str = ""
+    unexplained: bool = False
 
 
 def classify(
@@ -135,6 +137,7 @@ def _of_answer(problem: ProviderStatusError, choice: ModelChoice, large: bool, n
         facts.status,
         words.whole,
         words.cause,
+        unexplained=rule.reason == "format_error" and not rule.advice and not is_told,
     )
 
 

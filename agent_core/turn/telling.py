@@ -13,7 +13,7 @@ def tell_unused(turn: Turn, content: Content) -> None:
         return
     from agent_core.providers.wire.parts import left_out  # noqa: PLC0415 - few prompts have more than text
 
-    for text in left_out(content, turn.route.choice):
+    for text in left_out(content, turn.route.lessons.adapted(turn.route.choice)):
         turn.callbacks.status_callback(Status("unused", text))
 
 

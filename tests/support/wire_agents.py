@@ -16,6 +16,7 @@ from agent_core.providers.base import ApiMode, Provider
 from agent_core.providers.choice import Dialect, ModelChoice
 from agent_core.providers.credentials.pool import CredentialPool
 from agent_core.providers.credentials.state import MemoryPoolState
+from agent_core.providers.lessons import Lessons
 from agent_core.providers.make import make_provider
 from tests.support.agents import make_agent
 from tests.support.choices import choice_for
@@ -45,10 +46,11 @@ class Connections:
     """Makes a provider for each choice once, and closes them all."""
 
     made: dict[ModelChoice, Provider] = field(default_factory=dict)
+    lessons: Lessons = field(default_factory=Lessons)
 
     def __call__(self, choice: ModelChoice) -> Provider:
         if choice not in self.made:
-            self.made[choice] = make_provider(choice)
+            self.made[choice] = make_provider(choice, self.lessons)
         return self.made[choice]
 
     def close(self) -> None:
@@ -67,6 +69,6 @@ AgentOver = Callable[..., AIAgent]
 
 def agent_over(cwd: Path, connect: Connections, choices: Sequence[ModelChoice], **options: Any) -> AIAgent:
     """An agent that asks `choices` in turn."""
-    route = Route([pooled(choice) for choice in choices], connect)
+    route = Route([pooled(choice) for choice in choices], connect, connect.lessons)
     options.setdefault("patience", quick())
     return make_agent(cwd, provider=connect(choices[0]), route=route, **options)

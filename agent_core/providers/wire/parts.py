@@ -10,11 +10,13 @@ from collections.abc import Sequence
 
 from agent_core.messages import Content, Message, Part, TextPart
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.lessons import DOCUMENTS, IMAGES, RECORDINGS
 from agent_core.providers.made_once import RequestParts
 from agent_core.providers.wire.result_images import behind_results, takes_images_in_results
 
 # What OpenAI takes (https://developers.openai.com/api/docs/guides/audio-chat-completions); others take more.
 _AUDIO_FORMATS = frozenset({"wav", "mp3"})
+_ATTACHMENTS = {"image_url": IMAGES, "file": DOCUMENTS, "input_audio": RECORDINGS}
 
 
 def fitting(messages: Sequence[Message], choice: ModelChoice, parts: RequestParts | None = None) -> list[Message]:
@@ -49,6 +51,13 @@ def left_out(content: Content, choice: ModelChoice) -> tuple[str, ...]:
     parts = content if isinstance(content, list) else []
     changed = [told for part in parts if (told := _part(part, choice)) is not part and told["type"] == "text"]
     return tuple(f"{told['text'].strip('[]').partition('. ')[0].rstrip('.')}." for told in changed)
+
+
+def sent_attachments(messages: Sequence[Message], choice: ModelChoice) -> tuple[str, ...]:
+    """What is sent of messages beside text, as the names of the lessons that leave it out."""
+    parts = [part for message in messages if isinstance(message["content"], list) for part in message["content"]]
+    sent = {_ATTACHMENTS[part["type"]] for part in parts if part["type"] != "text" and _part(part, choice) is part}
+    return tuple(sorted(sent))
 
 
 def _part(part: Part, choice: ModelChoice) -> Part:
