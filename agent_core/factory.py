@@ -35,6 +35,7 @@ from agent_core.prompt.settings import PromptSettings
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.knowledge.efforts import effort_in_use
 from agent_core.providers.knowledge.present import command_line_decides
+from agent_core.providers.lessons import Lessons
 from agent_core.providers.resolution.resolve import resolve_model
 from agent_core.rehearsing import Asked, Rehearsed, rehearse
 from agent_core.running import RunReport
@@ -341,6 +342,11 @@ class AgentFactory:
             AuthRequired, SettingsError: no usable model.
         """
         return session_model(self._config.load(), chosen, used, lambda _: None)
+
+    @property
+    def lessons(self) -> Lessons:
+        """What was learned of models' servers."""
+        return self._routes.lessons
 
     def check_model(self) -> ModelChoice:
         """The model that sessions get.

@@ -17,7 +17,7 @@ from agent_core.activity import Doing, span
 from agent_core.errors import HermesError
 
 if TYPE_CHECKING:
-    from agent_core.providers.choice import ModelFacts
+    from agent_core.providers.choice import ModelChoice, ModelFacts
     from agent_core.providers.knowledge.pricing import Spent
 
 _SDK = "agent-client-protocol"
@@ -39,15 +39,49 @@ def show_version(_typed: Typed, _desk: Desk) -> Told:
     )
 
 
-def show_status(_typed: Typed, desk: Desk) -> Told:
-    """What the agent is doing, with which model, in which mode."""
+def show_status(typed: Typed, desk: Desk) -> Told:
+    """What the agent is doing, with which model, in which mode, and what was learned of the model's server.
+
+    `forget`: nothing was learned of it.
+    """
+    if typed.words.strip() == "forget":
+        return Told(_forgotten(desk))
     services, now = desk.session.services, time.time()
     doing = Doing() if services is None else services.activity.now()
     lines = [f"Now: {plain(doing.text(now))}."]
     if doing.turn_since:
         lines.append(f"This turn has run for {span(now - doing.turn_since)}.")
     lines.append(f"Mode: {code(desk.session.mode)}. Model: {_model_in_use(desk)}.")
+    lines += _learned(desk)
     return Told("\n\n".join(lines))
+
+
+def _learned(desk: Desk) -> list[str]:
+    """What refusals have taught about the model's server, and until when it is kept; nothing for no lessons."""
+    choice = _choice(desk)
+    lessons = [] if choice is None else desk.factory.lessons.of(choice)
+    if choice is None or not lessons:
+        return []
+    until = time.strftime("%d %B", time.localtime(min(lesson.until for lesson in lessons)))
+    words = "; ".join(lesson.words for lesson in lessons)
+    told = f"Learned of {code(choice.name)} from what its server refused: {prose(words)}."
+    return [f"{told} This is kept until {until}; `/status forget` forgets it at once."]
+
+
+def _forgotten(desk: Desk) -> str:
+    choice = _choice(desk)
+    lessons = [] if choice is None else desk.factory.lessons.forget(choice)
+    if choice is None or not lessons:
+        return "There is nothing to forget: nothing was learned of the model's server."
+    words = "; ".join(lesson.words for lesson in lessons)
+    return f"Forgotten of {code(choice.name)}: {prose(words)}. It will be tried again."
+
+
+def _choice(desk: Desk) -> ModelChoice | None:
+    try:
+        return desk.model()
+    except HermesError:
+        return None
 
 
 def _model_in_use(desk: Desk) -> str:

@@ -76,7 +76,7 @@ COMMANDS = (
         "stop id",
         at_once=True,
     ),
-    SlashCommand("status", "Show what the agent is doing, and for how long", show_status, at_once=True),
+    SlashCommand("status", "Show what the agent is doing, and for how long", show_status, "forget", at_once=True),
     SlashCommand("context", "Show what fills the model's window", show_context),
     SlashCommand("compact", "Compress the conversation, so that the model has room again", compact, "what to keep"),
     SlashCommand("cost", "Show what this session has used and cost", show_cost),

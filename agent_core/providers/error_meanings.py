@@ -13,8 +13,9 @@ from agent_core.providers.error_facts import ErrorFacts
 
 # A limit on requests or on an account is said in the same words, but never without one of these.
 _LIMIT_OF_AN_ACCOUNT = (
-    r"per[- ](?:second|min|minute|hour|day|week|month)|\b[tr]p[mds]\b|rate[- ]?limit|given time|quota|throttl|please wait"
-    r"|\b(?:daily|weekly|monthly)\b|\b(?:billing|credits?|subscription|plan|tier|concurren\w+|rate of)\b"
+    r"per[- ](?:second|min|minute|hour|day|week|month)|\b[tr]p[mds]\b|rate[- ]?limit|given time|quota"
+    r"|throttl|please wait|\b(?:daily|weekly|monthly)\b"
+    r"|\b(?:billing|credits?|subscription|plan|tier|concurren\w+|rate of)\b"
 )
 _TOO_MUCH = (
     r"exceed|exceeds|too (?:long|large|many|big|much)|(?:long|larg|great|bigg|high)er than|more (?:\w+ ){0,3}than"
@@ -22,8 +23,9 @@ _TOO_MUCH = (
     r"|(?:must|should) (?:be|have|not)\b[^.]{0,40}(?:\b(?:less|fewer|at most|below|under|within|more)\b|<=?|\[)"
     r"|\d ?>=? ?(?:\w+ )?\d"
     r"|reduce (?:the |your )?(?:\w+ ){0,3}(?:length|size|number|prompt|input|context|messages|tokens)"
-    r"|short(?:er|en) (?:the |your )?(?:prompt|input|messages|conversation)|(?:no|not enough) (?:room|space) (?:for|left)"
-    r"|limit (?:is|of|was)\b|(?:maximum|max|context|input) (?:\w+ ){0,3}(?:is|of|was)\b .{0,80}(?:but|however|got|has)"
+    r"|short(?:er|en) (?:the |your )?(?:prompt|input|messages|conversation)"
+    r"|(?:no|not enough) (?:room|space) (?:for|left)|limit (?:is|of|was)\b"
+    r"|(?:maximum|max|context|input) (?:\w+ ){0,3}(?:is|of|was)\b .{0,80}(?:but|however|has)"
     r"|surpass|\bfull\b|> ?model|超|过长|長すぎ|너무"
 )
 _SPACE = (
@@ -32,11 +34,16 @@ _SPACE = (
     r"|上下文|输入|輸入|提示|长度"
 )
 # What is said of the answer's length, and of single fields, is not said of the conversation.
-_OF_THE_ANSWER = r"max_(?:completion_|output_|new_)?tokens|(?:completion|output|response|generated) tokens?|tokens you requested|\bmax[_ ]tokens"
+_OF_THE_ANSWER = (
+    r"max_(?:completion_|output_|new_)?tokens"
+    r"|(?:completion|output|response|generated) tokens?|tokens you requested|\bmax[_ ]tokens"
+)
 _MORE_THAN_THE_ANSWER = (
     r"\bprompts?\b|\binputs?\b|\bcontext\b|\bmessages\b|\bconversation\b|input_tokens|max_(?:seq|model)_len"
 )
-_PATHS = re.compile(r"\b(?:messages|input|contents|tools|body)(?:\[\d+\]|\.\[?\d+\]?|\.\w+)[\w.\[\]]*|'[^' ]*\[\d+\][^' ]*'")
+_PATHS = re.compile(
+    r"\b(?:messages|input|contents|tools|body)(?:\[\d+\]|\.\[?\d+\]?|\.\w+)[\w.\[\]]*|'[^' ]*\[\d+\][^' ]*'"
+)
 _CODE_SPACE = r"context|prompt|input|token|length"
 _CODE_TOO_MUCH = r"exceed|too_?long|too_?large|overflow|_limit_reached|max_length"
 _READ = r"\bprompts?\b|\binputs?\b|\bcontext\b"
@@ -56,9 +63,11 @@ _NOT_TAKEN = (
     r"|restriction|fail|expected|must|should be|disabled|without|error|不支持|无法|input should"
 )
 _OF_ONE_IMAGE = (
-    r"exceed|too (?:many|large|big|small)|dimension|resolution|pixel|\b(?:mb|kb|mib|bytes)\b|at most [1-9]|maximum of [1-9]"
-    r"|width|height|corrupt|decod|could not process|unable to process|cannot process|cannot identify|truncated|empty"
-    r"|(?:unsupported|invalid|unknown|supported) (?:image|media)[ _]?(?:type|format|media|mime|data|url|file)?\b(?! input)"
+    r"exceed|too (?:many|large|big|small)|dimension|resolution|pixel|\b(?:mb|kb|mib|bytes)\b"
+    r"|at most [1-9]|maximum of [1-9]|width|height|corrupt|decod"
+    r"|could not process|unable to process|cannot process|cannot identify|truncated"
+    r"|empty|(?:unsupported|invalid|unknown|supported) (?:image|media)"
+    r"[ _]?(?:type|format|media|mime|data|url|file)?\b(?! input)"
     r"|download|fetch|base64|format|pars(?:e|ing)"
 )
 
@@ -86,7 +95,11 @@ def _says_too_long(line: str) -> bool:
 
 
 def _code_says_too_long(code: str) -> bool:
-    return _found(_CODE_SPACE, code) and _found(_CODE_TOO_MUCH, code) and not _found("max_tokens|quota|rate|string", code)
+    return (
+        _found(_CODE_SPACE, code)
+        and _found(_CODE_TOO_MUCH, code)
+        and not _found("max_tokens|quota|rate|string", code)
+    )
 
 
 def is_about_images(facts: ErrorFacts) -> bool:

@@ -129,9 +129,7 @@ ADVICE: Mapping[str, Advice] = {
     "image_too_large": Advice(
         "an image was not accepted", "Leave it out, or send it smaller and as PNG, JPEG, GIF or WebP."
     ),
-    "images_not_taken": Advice(
-        "the model takes no images", "Leave them out, or choose a model that takes images."
-    ),
+    "images_not_taken": Advice("the model takes no images", "Leave them out, or choose a model that takes images."),
     "model_not_found": Advice(
         "the server does not offer this model",
         "Check model.default in config.yaml; «hermes-acp models» lists what there is.",

@@ -74,7 +74,15 @@ _FIELDS: Mapping[str, Mapping[str, Any]] = {
     DOCUMENTS: {"files": False},
     RECORDINGS: {"audio": False},
 }
-_OPTIONAL = ("stream_options", "prompt_cache_key", "cache_control", "reasoning_effort", "reasoning.summary", "temperature", "developer")
+_OPTIONAL = (
+    "stream_options",
+    "prompt_cache_key",
+    "cache_control",
+    "reasoning_effort",
+    "reasoning.summary",
+    "temperature",
+    "developer",
+)
 
 
 def answer_limit(tokens: int) -> str:

@@ -12,7 +12,7 @@ from agent_core.providers.choice import Dialect, ModelFacts
 from agent_core.providers.lessons import Lessons
 from agent_core.services import SessionServices
 from tests.agent_core.compressing.test_turn_compression import services_with, talk
-from tests.support.agents import Ears, assert_well_formed
+from tests.support.agents import Ears
 from tests.support.foreign_engine import ForeignEngine
 from tests.support.model_server import Reply, Status, ToolCall
 from tests.support.wire_agents import PROTOCOLS, wired
@@ -55,7 +55,10 @@ NO_IMAGES = {
 
 @pytest.mark.parametrize(
     ("status", "body"),
-    [pytest.param(*each, marks=quirk(name, "refuses images, in words of its own")) for name, each in NO_IMAGES.items()],
+    [
+        pytest.param(*each, marks=quirk(name, "refuses images, in words of its own"))
+        for name, each in NO_IMAGES.items()
+    ],
     ids=NO_IMAGES,
 )
 def test_a_server_that_takes_no_images_gets_them_in_words_from_then_on(model_server, over, status, body):
@@ -105,8 +108,11 @@ def test_what_a_refusal_taught_is_known_to_later_sessions_and_to_other_models_no
 UNEXPLAINED = refusal("Param Incorrect")
 
 
-@pytest.mark.quirk("any server", "refuses a request and does not say for what",
-                   "asked again with one thing changed at a time: fields, then images, then length")
+@pytest.mark.quirk(
+    "any server",
+    "refuses a request and does not say for what",
+    "asked again with one thing changed at a time: fields, then images, then length",
+)
 @pytest.mark.parametrize("mode", ["chat_completions"])
 def test_a_refusal_that_nobody_can_explain_is_tried_with_one_thing_changed_at_a_time(model_server, over, mode):
     dialect = Dialect(cache_key=True, effort="reasoning_effort")

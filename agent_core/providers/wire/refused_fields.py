@@ -18,10 +18,11 @@ from agent_core.providers.lessons import adapted, answer_limit
 
 _STATUSES = frozenset({400, 422})
 _NOT_KNOWN = re.compile(
-    r"un(?:recogni[sz]ed|known|supported|expected)|not (?:\w+ ){0,2}(?:support|permit|allow|recogni|implement|valid|known)"
+    r"un(?:recogni[sz]ed|known|supported|expected)"
+    r"|not (?:\w+ ){0,2}(?:support|permit|allow|recogni|implement|valid|known)"
     r"|n.t (?:\w+ ){0,2}(?:support|allow|recogni|accept|take)|extra_?(?: inputs?| fields?)?|forbidden|instead|invalid"
-    r"|additional propert|no such|only (?:the )?(?:default|supported)|deprecated|not one of|cannot be|must be|should be"
-    r"|valid range|too (?:large|high|big)|less than or equal|at most|maximum allowed",
+    r"|additional propert|no such|only (?:the )?(?:default|supported)|deprecated|not one of|cannot be"
+    r"|must be|should be|valid range|too (?:large|high|big)|less than or equal|at most|maximum allowed",
     re.IGNORECASE,
 )
 # What a field is called in complaints, by the lesson that helps.
@@ -45,7 +46,9 @@ _MOST = re.compile(
     r"|\d+ > (\d+)",
     re.IGNORECASE,
 )
-_WANTS = re.compile(r"(?:use|try|replaced by|in favou?r of)\W+(?:the )?\W*max_completion_tokens|max_completion_tokens\W+instead")
+_WANTS = re.compile(
+    r"(?:use|try|replaced by|in favou?r of)\W+(?:the )?\W*max_completion_tokens|max_completion_tokens\W+instead"
+)
 
 
 def refused_field(choice: ModelChoice, problem: ProviderStatusError) -> str | None:
