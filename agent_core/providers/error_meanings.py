@@ -104,12 +104,16 @@ def _code_says_too_long(code: str) -> bool:
 
 def is_about_images(facts: ErrorFacts) -> bool:
     """Whether the server says that it did not take the images of the request."""
-    return any(_found(_IMAGES, line) and _found(_NOT_TAKEN, line) for line in _lines(facts))
+    return any(map(_says_not_taken, _lines(facts)))
 
 
 def is_about_one_image(facts: ErrorFacts) -> bool:
     """The same, and that it is about these images: their size, number or format. Others may be taken."""
-    return is_about_images(facts) and any(_found(_OF_ONE_IMAGE, line) for line in _lines(facts))
+    return any(_says_not_taken(line) and _found(_OF_ONE_IMAGE, line) for line in _lines(facts))
+
+
+def _says_not_taken(line: str) -> bool:
+    return _found(_IMAGES, line) and _found(_NOT_TAKEN, line)
 
 
 def _lines(facts: ErrorFacts) -> list[str]:

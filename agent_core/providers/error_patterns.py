@@ -179,7 +179,7 @@ PROVIDER_RULES: tuple[Rule, ...] = (
         "thinking_signature",
         r"invalid `?signature`? in `?thinking`? block|expected `?thinking`? or `?redacted_thinking`?"
         r"|`?redacted_thinking`? blocks .{0,80}cannot be modified"
-        r"|final position cannot contain `?thinking",
+        r"|final position cannot contain `?thinking|missing (?:a )?`?thought_signature",
     ),
     Rule("billing", r"credit balance is too low|reached your specified api usage limits"),
     # OpenAI's Responses
@@ -262,7 +262,7 @@ MESSAGE_RULES: tuple[Rule, ...] = (
     Rule(
         "payload_too_large",
         r"(?:request|payload|body)\b.{0,60}(?:too large|exceeds? the)"
-        r"|length less than or equal to \d{6,}",
+        r"|(?:length less than or equal to|maximum length) \d{6,}",
     ),
     Rule(
         "billing",

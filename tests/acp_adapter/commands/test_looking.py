@@ -22,6 +22,7 @@ from agent_core.prompt_parts import SaidText
 from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice, ModelFacts
 from agent_core.providers.knowledge.pricing import Spent
+from agent_core.providers.lessons import Lessons
 from agent_core.sessions.records import RESET, StoredEvent, TurnRecord
 from tools.registry import ToolEntry
 
@@ -46,6 +47,7 @@ class _Desk:
     messages: list[Message] = field(default_factory=list)
     spent: Spent = field(default_factory=Spent)
     meter: TokenMeter = field(default_factory=TokenMeter)
+    lessons: Lessons = field(default_factory=Lessons)
     story: Any = field(default_factory=lambda: SimpleNamespace(turns=(), events=()))
 
     def tools(self) -> tuple[ToolEntry, ...]:
@@ -76,7 +78,7 @@ class _Desk:
     def factory(self) -> Any:
         store = SimpleNamespace(messages=lambda _: self.messages, compaction=lambda _: None)
         archive = SimpleNamespace(story=lambda _: self.story)
-        return SimpleNamespace(sessions=SimpleNamespace(store=store, archive=archive))
+        return SimpleNamespace(sessions=SimpleNamespace(store=store, archive=archive), lessons=self.lessons)
 
 
 def _typed(text: str, desk: _Desk) -> str:
@@ -90,6 +92,20 @@ def _typed(text: str, desk: _Desk) -> str:
 def _row(told: str, name: str) -> str:
     """What stands behind a name in the table."""
     return next(line for line in told.splitlines() if line.startswith(f"| {name} |")).removeprefix(f"| {name} | ")
+
+
+def test_status_tells_what_was_learned_of_the_models_server_and_forgets_it() -> None:
+    desk = _Desk()
+    assert "Learned" not in _typed("/status", desk)
+    assert "nothing to forget" in _typed("/status forget", desk)
+    desk.lessons.keep(desk.model(), ["images", "stream_options"])
+    told = _typed("/status", desk)
+    assert "Learned of `north:opus` from what its server refused: it takes no images; " in told
+    assert "stream_options" in told.replace("\\", "")
+    assert "`/status forget` forgets it" in told
+    assert "Forgotten of `north:opus`: it takes no images" in _typed("/status forget", desk)
+    assert "Learned" not in _typed("/status", desk)
+    assert "nothing to forget" in _typed("/status forget", _Desk(choice=None))
 
 
 def test_servers_are_shown_with_what_went_wrong():
