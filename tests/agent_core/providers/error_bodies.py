@@ -206,7 +206,7 @@ gemini-3.1-pro\nPlease retry in 17.30897372s.","status":"RESOURCE_EXHAUSTED"}}]
 "details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID","domain":"googleapis.com"}]}}]
 # gemini 503 overloaded https://github.com/lobehub/lobehub/issues/9728
 {"error":{"code":503,"message":"The model is overloaded. Please try again later.","status":"UNAVAILABLE"}}
-# gemini 400 format_error https://github.com/lbjlaq/Antigravity-Manager/issues/139
+# gemini 400 thinking_signature https://github.com/lbjlaq/Antigravity-Manager/issues/139
 {"error":{"code":400,"message":"Function call is missing a thought_signature in functionCall parts. This is required
 for tools to work correctly.","status":"INVALID_ARGUMENT"}}
 # gemini 404 model_not_found https://github.com/cognizant-ai-lab/neuro-san/pull/348
