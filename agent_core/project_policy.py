@@ -33,7 +33,18 @@ MAY_NARROW: Mapping[str, frozenset[str]] = {
 
 _LONGEST = 64 * 1024
 _STRICTNESS: Mapping[str, int] = {"off": 0, "auto": 1, "all": 2}
-_MODES: Mapping[str, ApprovalMode] = {"off": "off", "auto": "auto", "all": "all", "manual": "auto", "smart": "auto"}
+_MODES: Mapping[str, ApprovalMode] = {
+    "off": "off",
+    "auto": "auto",
+    "manual": "auto",
+    "smart": "auto",
+    "all": "all",
+    "ask": "auto",
+}
+_SWITCHES: Mapping[str, bool] = {
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +144,13 @@ def _narrowing(written: object, path: Path, warnings: list[str]) -> ContextNarro
     max_chars, names = written.get("max_chars"), written.get("names")
     is_count = isinstance(max_chars, int) and not isinstance(max_chars, bool) and max_chars > 0
     is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    enabled = _SWITCHES.get(str(written.get("enabled", True)).strip().lower())
+    if enabled is None:
+        warnings.append(f"context_files.enabled in {path} is ignored: it must be true or false.")
     known = {"enabled": True, "max_chars": max_chars is None or is_count, "names": names is None or is_list}
     warnings += [_left_out(f"context_files.{key}", path) for key in written if not known.get(str(key))]
     return ContextNarrowing(
-        enabled=written.get("enabled", True) is not False,
+        enabled=enabled is not False,
         max_chars=max_chars if is_count else None,
         names=tuple(names) if isinstance(names, list) and is_list else None,
     )

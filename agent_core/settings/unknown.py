@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, get_args
 
 from pydantic import BaseModel
 
@@ -17,6 +17,7 @@ _LIKELY = 0.8
 _PERHAPS = 0.6
 # Of one part: nobody misspells more, and each takes half a millisecond of every start.
 _MOST_COMPARED = 200
+_WITH_ENTRIES = frozenset({"providers", "custom_providers", "fallback_providers", "auxiliary"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +42,44 @@ class UnknownKey:
 
 
 def unknown_keys(raw: Mapping[Any, Any]) -> Iterator[UnknownKey]:
-    """The unknown keys of settings as they were read. Entries by name (servers, side tasks) are not looked into."""
+    """The unknown keys of settings as they were read; of entries by name (servers, side tasks) misspelt ones alone."""
     yield from _unknown_in(raw, Settings, ())
 
 
-def _unknown_in(values: Mapping[Any, Any], part: type[BaseModel], path: tuple[Any, ...]) -> Iterator[UnknownKey]:
+def _unknown_in(
+    values: Mapping[Any, Any], part: type[BaseModel], path: tuple[Any, ...], *, is_entry: bool = False
+) -> Iterator[UnknownKey]:
     known = {*part.model_fields, *(field.alias for field in part.model_fields.values() if field.alias)}
     understood: Collection[str] = getattr(part, "understood", ())
-    # Upstream has more keys in parts that we share with it: there only what looks misspelt is told.
-    is_ours = issubclass(part, SettingsPart)
+    # Upstream has more keys in parts and entries that we share with it: there only what looks misspelt is told.
+    is_ours = issubclass(part, SettingsPart) and not is_entry
     compared = 0
     for key, value in values.items():
         inner = part.model_fields[key].annotation if key in part.model_fields else None
         if inner is not None:
             if isinstance(value, Mapping) and _is_part(inner):
                 yield from _unknown_in(value, inner, (*path, key))
+            elif key in _WITH_ENTRIES and not path:
+                yield from _unknown_in_entries(value, inner, key)
         elif key not in known and key not in understood and (path or key not in OLD_NAMES):
             cutoff = _PERHAPS if is_ours else _LIKELY
             near = difflib.get_close_matches(str(key), known, n=1, cutoff=cutoff) if compared < _MOST_COMPARED else []
             compared += 1
             if near or is_ours:
                 yield _told((*path, key), near[0] if near else "")
+
+
+def _unknown_in_entries(written: object, annotation: object, key: str) -> Iterator[UnknownKey]:
+    """Those of the entries of a mapping or a list."""
+    kind = next(inner for inner in get_args(annotation) if _is_part(inner))
+    entries = written.items() if isinstance(written, Mapping) else enumerate(written) if _is_list(written) else ()
+    for name, entry in entries:
+        if isinstance(entry, Mapping):
+            yield from _unknown_in(entry, kind, (key, name), is_entry=True)
+
+
+def _is_list(written: object) -> TypeGuard[list[object]]:
+    return isinstance(written, list)
 
 
 def _told(path: tuple[Any, ...], near: str) -> UnknownKey:

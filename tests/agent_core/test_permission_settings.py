@@ -68,10 +68,14 @@ def test_a_project_adds_what_it_denies_and_may_ask_more_often(read, project):
         ("off", "auto", "auto"),
         ("off", "all", "all"),
         ("auto", "manual", "auto"),
+        ("off", "ask", "auto"),
+        ("all", "ask", "all"),
     ],
 )
 def test_of_two_modes_the_one_counts_that_asks_more_often(read, own, projects, mode):
-    assert read({"mode": own}, f"approvals: {{mode: {projects}}}\n").mode == mode
+    found = read({"mode": own}, f"approvals: {{mode: {projects}}}\n")
+    assert found.mode == mode
+    assert bool(found.warnings) is (projects == "off")
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,10 @@ def test_a_file_has_a_share_of_the_window(window, wanted, chars):
     ("own", "project", "enabled", "max_chars", "names"),
     [
         ({}, "enabled: false", False, None, 5),
+        ({}, "enabled: 'no'", False, None, 5),
+        ({}, "enabled: 'Off'", False, None, 5),
+        ({}, "enabled: 'yes'", True, None, 5),
+        ({"enabled": "no"}, "enabled: true", False, None, 5),
         ({"enabled": False}, "enabled: true", False, None, 5),
         ({"max_chars": 5000}, "max_chars: 9000", True, 5000, 5),
         ({"max_chars": 5000}, "max_chars: 2000", True, 2000, 5),
@@ -59,6 +63,8 @@ def test_a_project_can_only_narrow(home, tmp_path, own, project, enabled, max_ch
     ("text", "warnings"),
     [
         ("context_files: {enabled: false}", 0),
+        ("context_files: {enabled: 'no'}", 0),
+        ("context_files: {enabled: never}", 1),
         ("context_files: {max_chars: lots, other: 1}", 2),
         ("context_files: [a]", 1),
         ("context_files: {names: AGENTS.md}\napprovals: {mode: all}", 1),
