@@ -42,7 +42,7 @@ class UnknownKey:
 
 
 def unknown_keys(raw: Mapping[Any, Any]) -> Iterator[UnknownKey]:
-    """The unknown keys of settings as they were read; of entries by name (servers, side tasks) misspelt ones alone."""
+    """The unknown keys of settings as they were read; of entries by name only those that look misspelt."""
     yield from _unknown_in(raw, Settings, ())
 
 

@@ -10,6 +10,7 @@ from agent_core.errors import SettingsError
 from agent_core.providers.resolution.addresses import is_local
 from agent_core.providers.resolution.places import Place
 from agent_core.providers.resolution.servers import Server
+from agent_core.providers.resolution.wishes import openai_address
 
 if TYPE_CHECKING:
     from agent_core.settings.model import ServerSettings, Settings
@@ -43,7 +44,7 @@ def keys_for(server: Server, base_url: str, places: Iterable[Place], environ: Ma
             if keys.found:
                 _check(keys.found, f"for {server.name} in the settings")
                 return keys
-    for name in variables_of(server, base_url):
+    for name in variables_of(server, base_url, environ):
         if value := environ.get(name, "").strip():
             _check((value,), f"in {name}")
             return Keys((value,), tuple(unset))
@@ -68,14 +69,16 @@ def _check(keys: Iterable[str], where: str) -> None:
         )
 
 
-def variables_of(server: Server, base_url: str) -> tuple[str, ...]:
+def variables_of(server: Server, base_url: str, environ: Mapping[str, str]) -> tuple[str, ...]:
     """The environment's variables whose value may go to this address."""
     if server.is_at_home(base_url):
         return server.like(base_url).keys
     # What people who have one compatible server expect, and only there: no service has this address.
     # Nobody on the way may read it.
     safe = base_url.startswith("https://") or is_local(base_url)
-    return ("OPENAI_API_KEY",) if server.name == "custom" and safe else ()
+    beside = openai_address(environ)  # who sets the address in the environment means the key there too
+    is_meant = server.name == "custom" or (beside or "").rstrip("/") == base_url
+    return ("OPENAI_API_KEY",) if is_meant and safe else ()
 
 
 def _written(values: ServerSettings, environ: Mapping[str, str]) -> Keys:

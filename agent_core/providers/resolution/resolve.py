@@ -153,7 +153,7 @@ def _keys(config: Configuration, server: Server, base_url: str, places: Sequence
     if keys.found or not (needed or keys.unset):
         return keys.found
     settings, env = config.home.config_file, config.home.env_file
-    variables = keys.unset or variables_of(server, base_url)
+    variables = keys.unset or variables_of(server, base_url, config.environ)
     if isinstance(config.environ, KeptVariables):
         for problem in filter(None, map(config.environ.problem_of, variables)):
             raise SettingsError(problem)

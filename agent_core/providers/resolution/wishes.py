@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent_core.providers.resolution.names import canonical, split_model
@@ -62,10 +62,16 @@ def wishes_of(config: Configuration, servers: Container[str]) -> tuple[Wish, ...
             servers,
             environ.get("HERMES_PROVIDER"),
             environ.get("HERMES_MODEL"),
-            environ.get("HERMES_BASE_URL"),
+            environ.get("HERMES_BASE_URL") or openai_address(environ),
         ),
         wish(str(config.home.config_file), servers, model.provider, model.default, model.base_url, values=model),
     )
+
+
+def openai_address(environ: Mapping[str, str]) -> str | None:
+    """`OPENAI_BASE_URL`, as OpenAI's own programs read it: where `HERMES_PROVIDER` says openai, and nowhere else."""
+    named = environ.get("HERMES_PROVIDER", "").strip().lower()
+    return environ.get("OPENAI_BASE_URL", "").strip() or None if named == "openai" else None
 
 
 def wish(

@@ -41,6 +41,34 @@ def test_the_second_variable_of_a_service_counts_where_the_first_is_not_set(reso
     assert resolve({"default": "m", "provider": "gemini"}, environ).api_key == "second"
 
 
+@pytest.mark.parametrize(
+    ("environ", "base_url", "key"),
+    [
+        ({"HERMES_PROVIDER": "openai", "OPENAI_BASE_URL": "https://p.example/v1/"}, "https://p.example/v1", "k"),
+        ({"HERMES_PROVIDER": "OpenAI", "OPENAI_BASE_URL": LOCAL}, LOCAL, "k"),
+        ({"HERMES_PROVIDER": "openai", "OPENAI_BASE_URL": " "}, "https://api.openai.com/v1", "k"),
+        ({"HERMES_PROVIDER": "openai", "OPENAI_BASE_URL": LOCAL, "HERMES_BASE_URL": "https://o.example/v1"},
+         "https://o.example/v1", None),
+        # Nobody said that it is about this provider: the variable may be another program's.
+        ({"OPENAI_BASE_URL": "https://proxy.example/v1"}, "https://api.openai.com/v1", "k"),
+    ],
+)  # fmt: skip
+def test_openai_base_url_counts_where_the_environment_names_openai(resolve, environ, base_url, key):
+    environ = {"HERMES_MODEL": "m", "OPENAI_API_KEY": "k", **environ}
+    if key is None:
+        with pytest.raises(AuthRequired, match=r"no key for openai at https://o\.example"):
+            resolve({"provider": "openai", "default": "m"}, environ)
+        return
+    choice = resolve({"provider": "openai", "default": "m"}, environ)
+    assert (choice.provider, choice.base_url, choice.api_key) == ("openai", base_url, key)
+
+
+def test_the_openai_key_does_not_go_over_a_plain_line_to_the_address_of_openai_base_url(resolve):
+    environ = {"HERMES_PROVIDER": "openai", "OPENAI_BASE_URL": "http://far.example/v1", "OPENAI_API_KEY": "k"}
+    with pytest.raises(AuthRequired, match=r"no key for openai at http://far\.example"):
+        resolve({"default": "m"}, environ)
+
+
 @pytest.mark.parametrize("name", ["ollama", "lmstudio", "vllm", "llamacpp", "codex"])
 def test_some_services_need_no_key(resolve, name):
     assert resolve({"default": "m", "provider": name}).api_key is None
