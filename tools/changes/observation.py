@@ -82,7 +82,7 @@ class Observation:
         resolved = [Path(os.path.realpath(root)) for root in roots]
         from tools.environments.git_effects import git_effects  # noqa: PLC0415 - a start needs none of it
 
-        git = git_effects(spec.command, spec.cwd, resolved, with_places=False)
+        git = git_effects(spec.command, spec.cwd, resolved)
         named = dict.fromkeys((*told.paths, *git.taken))
         paths = [path for path in named if not self._is_skipped(str(path))]
         self.foreseen = tuple(filter(None, (self._held.foreseen(path) for path in paths)))

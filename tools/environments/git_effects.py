@@ -98,27 +98,21 @@ class GitEffects:
 NO_EFFECTS = GitEffects()
 
 
-def _none_further() -> Callable[[Path], bool]:
-    return lambda _: False
-
-
 def git_effects(
     command: str,
     cwd: Path,
     roots: Sequence[Path],
-    run_by_git: Callable[[], Callable[[Path], bool]] = _none_further,
+    run_by_git: Callable[[], Callable[[Path], bool]] | None = None,
     interrupt: Interrupt | None = None,
-    *,
-    with_places: bool = True,
 ) -> GitEffects:
     """What the git commands in `command` would do to files below `roots` (resolved).
 
     Blocks for three seconds at most, and not at all where no git command is written.
 
     Args:
-        run_by_git: looks which files git runs because its settings say so, whatever their names.
+        run_by_git: looks which files git runs because its settings say so, whatever their names; None: what it
+            would leave in places that others run later is not looked for.
         interrupt: ends it.
-        with_places: also what it would leave in places that others run later.
 
     Raises:
         ToolInterrupted: it was ended.
@@ -131,7 +125,7 @@ def git_effects(
     if not calls:
         return NO_EFFECTS
     deadline = time.monotonic() + _SECONDS
-    found, is_late = _Found(tuple(roots), run_by_git() if with_places else None), False
+    found, is_late = _Found(tuple(roots), None if run_by_git is None else run_by_git()), False
     with Git(interrupt=interrupt) as git:
         for call in calls:
             try:

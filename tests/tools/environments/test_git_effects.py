@@ -400,10 +400,14 @@ def test_without_git_or_in_time_nothing_is_foreseen_and_nothing_breaks(
         patched.setattr(PROGRAMS, "find", lambda _name: None)
         assert git_effects("git checkout other", session.root, (session.root,)) == subject.NO_EFFECTS
     monkeypatch.setattr(subject, "_SECONDS", 0.0)
-    late = git_effects("git checkout other", session.root, (session.root,))
+    late = git_effects("git checkout other", session.root, (session.root,), _none_further)
     assert (late.places, late.unkept) == ((), "what git was too slow to name")
     session.run("git checkout -q other")
     assert any(isinstance(action, WritePath) for action in session.person.asked)
+
+
+def _none_further() -> Callable[[Path], bool]:
+    return lambda _: False
 
 
 def test_what_leaves_the_files_alone_or_is_not_known_has_no_effect(session: Session) -> None:
@@ -422,7 +426,7 @@ def test_what_leaves_the_files_alone_or_is_not_known_has_no_effect(session: Sess
         "git checkout --orphan x",
         "cd /nowhere && git checkout other",
     ):
-        assert git_effects(command, session.root, (session.root,)).places == (), command
+        assert git_effects(command, session.root, (session.root,), _none_further).places == (), command
 
 
 @pytest.mark.parametrize("command", ["git clean -fdx", "git stash -a", "git clean -fX"])
@@ -620,5 +624,5 @@ def test_looking_for_places_among_very_many_files_ends_in_time(
         session.write(f"{number}.txt", "x")
     session.commit("many")
     session.git("checkout", "-q", "main")
-    assert git_effects("git checkout -f other", session.root, (session.root,)).places == ()
+    assert git_effects("git checkout -f other", session.root, (session.root,), _none_further).places == ()
     assert len(looked) == 2
