@@ -170,6 +170,8 @@ async def _goes_on(stage: Stage) -> None:
     ],
 )
 async def test_a_signal_that_ends_the_process_stores_what_was_shown(stage: Stage, sent: signal.Signals) -> None:
+    if signal.getsignal(sent) is signal.SIG_IGN:
+        signal.signal(sent, signal.SIG_DFL)  # under nohup a child would ignore it, as it should
     agent = await stage.start()
     await stage.open(agent)
     agent.begin_prompt(stage.session, "stream 400000")
