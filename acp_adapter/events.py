@@ -63,6 +63,7 @@ _NOTICES: Mapping[StatusKind, Severity] = {
     "oversized": "warning",
     "storage": "warning",
     "undelivered": "warning",
+    "unread": "warning",
     "unused": "warning",
 }
 

@@ -124,6 +124,7 @@ StatusKind = Literal[
     "retry",
     "storage",
     "undelivered",
+    "unread",
     "unused",
 ]
 

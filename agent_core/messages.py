@@ -90,6 +90,7 @@ class SealedItems(TypedDict):
     provider: str
     model: str
     items: list[dict[str, Any]]
+    address: NotRequired[str]
 
 
 class Message(TypedDict):

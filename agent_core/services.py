@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agent_core.activity import Activity
+from agent_core.asking.habits import SeenHabits
 from agent_core.asking.prefix import PrefixWatch
 from agent_core.asking.view import Omissions
 from agent_core.auxiliary.asking import Completion
@@ -75,6 +76,7 @@ class SessionServices:
         # Who collects traces of its turns; None: nobody.
         self.tracing: SessionTrace | None = None
         self.prefix = PrefixWatch()
+        self.habits = SeenHabits()
         self.parts = RequestParts()
         self.omissions = Omissions()
         # What the model is shown in place of a part of the history, as the store has it at the turn's begin.

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from agent_core.providers.choice import ModelChoice, ModelFacts
     from agent_core.providers.knowledge.pricing import Spent
 
+_WRITES_CALLS = (
+    "The server of {model} has no parser for the model's tool calls: it leaves them in the text. They are read from "
+    "there, less surely. Start vLLM with `--enable-auto-tool-choice --tool-call-parser NAME`, SGLang with "
+    "`--tool-call-parser NAME`, llama.cpp with `--jinja`; in Ollama and LM Studio take a model that is marked for "
+    "tools."
+)
 _SDK = "agent-client-protocol"
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
 _LONGEST = 160
@@ -53,6 +59,8 @@ def show_status(typed: Typed, desk: Desk) -> Told:
         lines.append(f"This turn has run for {span(now - doing.turn_since)}.")
     lines.append(f"Mode: {code(desk.session.mode)}. Model: {_model_in_use(desk)}.")
     lines += _learned(desk)
+    if services is not None:
+        lines += [_WRITES_CALLS.format(model=code(model)) for model in services.habits.writing_calls()]
     return Told("\n\n".join(lines))
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import field
 
 from agent_core.asking.arguments import settled_arguments
+from agent_core.asking.call_marks import CallWatch
+from agent_core.asking.habits import WRITTEN, Habits
+from agent_core.asking.thoughts_in_text import Piece, ThoughtReader
 from agent_core.callbacks import AgentCallbacks
 from agent_core.errors import ProviderProtocolError
 from agent_core.memory.scrubber import Scrubber
@@ -15,6 +19,7 @@ from agent_core.messages import Message, SealedItems, ToolCall, assistant_messag
 from agent_core.providers.base import (
     Finished,
     FinishReason,
+    ModelRequest,
     ProviderItem,
     ReasoningDelta,
     StreamEvent,
@@ -29,6 +34,7 @@ from agent_core.providers.choice import ModelChoice
 from tools.light_dataclass import dataclass
 
 _CALL_BYTES = 200
+_RULE = "\n\n---\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,8 @@ class Reply:
         tool_calls: their arguments are always the text of a JSON object.
         problems: by call id, what is wrong with a call's arguments; such a call is answered with it and not run.
         items: what only the model that answered understands.
+        unread: the end of the text, which means to be a tool call and was not shown; '' where there is none.
+        unread_problem: why it cannot be one.
     """
 
     text: str
@@ -48,13 +56,19 @@ class Reply:
     usage: Usage
     problems: Mapping[str, str] = field(default_factory=dict)
     items: tuple[dict[str, object], ...] = ()
+    unread: str = ""
+    unread_problem: str = ""
 
     def message(self, choice: ModelChoice) -> Message:
         """The answer as the history keeps it; `choice` is the model that gave it."""
         message = assistant_message(self.text, self.tool_calls, self.reasoning)
         if self.items:
             message["sealed"] = SealedItems(
-                api_mode=choice.api_mode, provider=choice.provider, model=choice.model, items=list(self.items)
+                api_mode=choice.api_mode,
+                provider=choice.provider,
+                model=choice.model,
+                items=list(self.items),
+                address=choice.endpoint.address,
             )
         return message
 
@@ -88,10 +102,17 @@ LARGEST_ANSWER = 32 * 1024 * 1024
 
 @dataclass(slots=True)
 class Collector:
-    """Takes an answer's events, tells the listeners, and has the reply in the end."""
+    """Takes an answer's events, tells the listeners, and has the reply in the end.
+
+    Attributes:
+        habits: what is known of the server and model, and learned from this answer.
+        asked: the request, where the answer's text may hold tool calls; None: it is text.
+    """
 
     callbacks: AgentCallbacks
     ids: CallIds
+    habits: Habits = field(default_factory=Habits)
+    asked: ModelRequest | None = None
     usage: Usage = field(default_factory=Usage)
     finish: FinishReason | None = None
     _size: int = 0
@@ -100,8 +121,11 @@ class Collector:
     _items: list[dict[str, object]] = field(default_factory=list)
     _drafts: list[tuple[int, ToolCallDraft]] = field(default_factory=list)
     _open: dict[int, ToolCallDraft] = field(default_factory=dict)
+    _early: list[tuple[int, dict[str, object]]] = field(default_factory=list)
     _scrubber: Scrubber = field(default_factory=Scrubber)
     _thoughts: Scrubber = field(default_factory=Scrubber)
+    _reader: ThoughtReader | None = None
+    _watch: CallWatch | None = None
 
     @property
     def text(self) -> str:
@@ -127,9 +151,10 @@ class Collector:
         self._size += _size(event)
         match event:
             case TextDelta(text=text):
-                self._think(self._thoughts.close())  # what was held back of it comes before the text, if at all
-                self._show(self._scrubber.feed(text))
+                self._read(self._text_reader().feed(text))
             case ReasoningDelta(text=text):
+                self.habits.marks_thoughts = True
+                self._text_reader().marked()
                 self._think(self._thoughts.feed(text))
             case ToolCallStarted():
                 self._start(event)
@@ -137,8 +162,8 @@ class Collector:
                 if index not in self._open:
                     raise ProviderProtocolError("The model sent arguments of a tool call that it had not begun.")
                 self._open[index].pieces.setdefault(index, []).append(text)
-            case ProviderItem(item=item):
-                self._items.append(item)
+            case ProviderItem(item=item, call=index):
+                self._keep(item, index)
             case UsageReport(usage=usage):
                 self.usage = usage
             case Finished(reason=reason):
@@ -148,7 +173,9 @@ class Collector:
 
     def reply(self) -> Reply:
         """The answer, once it is complete."""
+        self._read(self._text_reader().close(cut=self.finish in {"length", "oversized"}))
         self._think(self._thoughts.close())
+        unread, unreadable = self._read_calls()
         self._show(self._scrubber.close())
         drafts = [draft for _, draft in sorted(self._drafts, key=lambda numbered: numbered[0])]
         finish = self.finish or ("tool_calls" if drafts else "stop")
@@ -160,7 +187,107 @@ class Collector:
             if problem:
                 problems[draft.id] = problem
         reasoning = "".join(self._reasoning)
-        return Reply(self.text, reasoning, tuple(calls), finish, self.usage, problems, tuple(self._items))
+        return Reply(
+            self.text + unread,
+            reasoning,
+            tuple(calls),
+            finish,
+            self.usage,
+            problems,
+            tuple(self._items),
+            unread,
+            unreadable,
+        )
+
+    def _read_calls(self) -> tuple[str, str]:
+        """Take the calls that the text ends with; the text of what cannot be one, and why."""
+        held = "" if self._watch is None else self._watch.close()
+        if self.asked is None or not held.strip():
+            self._show(self._scrubber.feed(held))
+            if not self._text and self.finish in {None, "stop", "tool_calls"}:
+                self._read_calls_of_thoughts()
+            return "", ""
+        from agent_core.asking.calls_in_text import NoCall, UnreadableCall  # noqa: PLC0415 - rare
+
+        try:
+            self._take_calls(held)
+        except UnreadableCall as problem:
+            self.habits.writes_calls = True
+            return held, str(problem)
+        except NoCall:
+            self._show(self._scrubber.feed(held))
+        return "", ""
+
+    def _read_calls_of_thoughts(self) -> None:
+        """Take the calls of an answer of nothing but thoughts: some models make them before those end."""
+        watch = CallWatch()
+        shown = watch.feed("".join(self._reasoning))
+        held = watch.close()
+        if self.asked is None or not held.strip():
+            return
+        from agent_core.asking.calls_in_text import NoCall, UnreadableCall  # noqa: PLC0415 - rare
+
+        with contextlib.suppress(NoCall, UnreadableCall):
+            self._take_calls(held)
+            self._reasoning = [shown.rstrip()]
+
+    def _take_calls(self, text: str) -> None:
+        """Take the calls that a text consists of.
+
+        Raises:
+            NoCall, UnreadableCall: it does not.
+        """
+        from agent_core.asking.calls_in_text import read_calls  # noqa: PLC0415 - rare
+
+        if self.asked is not None:
+            calls = read_calls(text, self.asked.tools, self.asked.messages)
+            self.habits.writes_calls = True
+            for index, call in enumerate(calls):
+                self._begin(ToolCallStarted(index, WRITTEN, call.name)).pieces[index] = [call.arguments]
+            self.finish = "tool_calls" if self.finish == "stop" else self.finish
+
+    def _text_reader(self) -> ThoughtReader:
+        if self._reader is None:
+            habits = self.habits
+            self._reader = ThoughtReader(assumed=habits.begins_in_thoughts and not habits.marks_thoughts)
+            if habits.marks_thoughts:
+                self._reader.marked()
+        return self._reader
+
+    def _read(self, pieces: list[Piece]) -> None:
+        """Take what is thoughts, and what is words, of the answer's text."""
+        for kind, text in pieces:
+            match kind:
+                case "thoughts":
+                    self._think(self._thoughts.feed(text))
+                case "words":
+                    self._think(self._thoughts.close())  # what was held back of it comes before the text, if at all
+                    self._say(text)
+                case "were_thoughts":
+                    self._words_were_thoughts(text)
+                case "were_words":
+                    self._thoughts, self._reasoning = Scrubber(), []
+                    self._say(text)
+        reader = self._text_reader()
+        if reader.knows is not None:
+            self.habits.begins_in_thoughts = reader.knows
+
+    def _words_were_thoughts(self, text: str) -> None:
+        held, self._watch = "" if self._watch is None else self._watch.close(), None
+        if not self._text:
+            self._think(self._thoughts.feed(self._scrubber.close() + held + text))
+            return
+        # The person has seen them as text.
+        self._show(self._scrubber.feed(held + text) + self._scrubber.close())
+        _tell(self.callbacks.stream_delta_callback, _RULE)
+        self._reasoning, self._text = [self.text.rstrip()], []
+
+    def _say(self, text: str) -> None:
+        """Show words, but what may be a tool call."""
+        if self.asked is not None:
+            self._watch = self._watch or CallWatch()
+            text = self._watch.feed(text)
+        self._show(self._scrubber.feed(text))
 
     def _show(self, text: str) -> None:
         if text:
@@ -172,18 +299,42 @@ class Collector:
             self._reasoning.append(text)
             _tell(self.callbacks.reasoning_callback, text)
 
+    def _keep(self, item: dict[str, object], index: int | None) -> None:
+        if index is None:
+            self._items.append(item)
+        elif (draft := self._open.get(index)) is not None:
+            self._items.append({**item, "call": draft.id})
+        else:
+            self._early.append((index, item))
+
     def _start(self, event: ToolCallStarted) -> None:
+        self._read(self._text_reader().close())
+        self._call_as_usual()
         draft = self._open.get(event.index)
         if draft is not None and _goes_on(draft, event):
             return
         if (same := self._under_another_index(event)) is not None:
             self._open[event.index] = same
             return
+        self._begin(event)
+
+    def _call_as_usual(self) -> None:
+        """The server knows the model's tool calls: what its texts hold is text."""
+        self.habits.calls_tools = True
+        held, self._watch, self.asked = "" if self._watch is None else self._watch.close(), None, None
+        if held:
+            self._show(self._scrubber.feed(held))
+
+    def _begin(self, event: ToolCallStarted) -> ToolCallDraft:
         call_id = self.ids.unique(event.id)
         draft = self._open[event.index] = ToolCallDraft(call_id, event.name, event.id)
         self._drafts.append((event.index, draft))
+        early, self._early = self._early, []
+        for index, item in early:
+            self._keep(item, index)
         if self.callbacks.tool_gen_callback is not None:
             self.callbacks.tool_gen_callback(call_id, event.name)
+        return draft
 
     def _under_another_index(self, event: ToolCallStarted) -> ToolCallDraft | None:
         """The call that began with this id and name: one call, also where it comes under two indexes."""

@@ -11,6 +11,7 @@ from dataclasses import field
 from agent_core.asking import policy
 from agent_core.asking.attempt import ask_once
 from agent_core.asking.backoff import Backoff
+from agent_core.asking.habits import SeenHabits
 from agent_core.asking.prefix import PrefixWatch
 from agent_core.asking.reply import CallIds, Collector, Reply
 from agent_core.asking.route import TurnRoute
@@ -67,6 +68,7 @@ class Asker:
     ids: CallIds
     omissions: Omissions
     prefix: PrefixWatch
+    habits: SeenHabits
     count: Callable[[Usage, ModelChoice], None]
     patience: Patience = field(default_factory=Patience)
     carried: list[str] = field(default_factory=list)
@@ -94,7 +96,8 @@ class Asker:
     def _asked(self) -> Reply:
         backoff, failures = self.patience.backoff(), 0
         while True:
-            collector = Collector(self.callbacks, self.ids)
+            habits = self.habits.of(self.route.choice, self.history.messages)
+            collector = Collector(self.callbacks, self.ids, habits)
             outcome = self._attempt(collector)
             if isinstance(outcome, Reply):
                 self.route.worked()
@@ -122,6 +125,8 @@ class Asker:
         self.compression.ahead(choice)
         request = self.trials.applied(self.compression.request(choice))
         self.prefix.see(choice.name, request)
+        if choice.api_mode == "chat_completions" and request.tools and not collector.habits.calls_tools:
+            collector.asked = request
         try:
             reply = ask_once(self.route.provider, request, self.token, collector)
         except ProviderError as problem:

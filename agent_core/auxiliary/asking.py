@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from agent_core.asking.attempt import ask_once
 from agent_core.asking.policy import Refresh, Rotate, Situation, decide
 from agent_core.asking.reply import CallIds, Collector, Reply
@@ -17,9 +15,6 @@ from agent_core.providers.choice import ModelChoice
 from agent_core.providers.errors import ClassifiedError, Reason, classify
 from agent_core.providers.knowledge.pricing import cost_of
 from tools.light_dataclass import dataclass
-
-# Some local servers leave the model's thoughts within the answer.
-_THOUGHTS = re.compile(r"\A\s*<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +94,7 @@ def _completion(reply: Reply, choice: ModelChoice) -> Completion:
     if reply.finish == "refusal":
         raise Unanswered("it refused")
     truncated = reply.finish in {"length", "oversized"}
-    text = _THOUGHTS.sub("", reply.text).strip()
+    text = reply.text.strip()
     if not text:
         raise Unanswered("the limit (max_tokens) left no room for text" if truncated else "its answer has no text")
     return Completion(text, choice.name, reply.usage, cost_of(reply.usage, choice.facts), truncated)

@@ -84,9 +84,13 @@ class ProviderItem:
     """A piece of the answer that only this server understands (signed or sealed reasoning).
 
     It is kept with the message and sent back to the same model as it came.
+
+    Attributes:
+        call: the index of the tool call that it belongs to; None for one of the whole answer.
     """
 
     item: dict[str, Any]
+    call: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from tools.light_dataclass import dataclass
 
 DEFAULT_STALL = 180.0
 
+ReasoningBack = Literal["given", "none", "reasoning_content", "thought_signature"]
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -26,13 +28,14 @@ class Endpoint:
         """The server's host name."""
         return urlsplit(self.base_url).hostname or ""
 
-    def __str__(self) -> str:
-        if not self.base_url:
-            return self.provider
-        # An address may hold a password or a key, which is for the server only.
+    @property
+    def address(self) -> str:
+        """Its address without the password or the key that it may hold, which is for the server only."""
         parts = urlsplit(self.base_url)
-        shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="")
-        return f"{self.provider} ({urlunsplit(shown)})"
+        return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
+
+    def __str__(self) -> str:
+        return f"{self.provider} ({self.address})" if self.base_url else self.provider
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +51,9 @@ class Dialect:
         developer_role: it takes the system prompt as `developer`.
         effort: Chat Completions: how the reasoning effort is asked for: not at all, `reasoning_effort`, or
             OpenRouter's `reasoning` object.
-        reasoning_back: Chat Completions: the field in which earlier reasoning goes back with tool calls;
-            `thought_signature` is Gemini's seal on each call.
+        reasoning_back: Chat Completions: what of earlier reasoning goes back: what this server and model gave
+            (`given`), nothing, or, where nothing was given, a placeholder as well: in `reasoning_content`, or as
+            Gemini's `thought_signature` beside the calls.
         cache_markers: Chat Completions: it takes `cache_control` on content parts.
         cache_key: it takes `prompt_cache_key`.
         reasoning_summary: Responses: it writes summaries of the reasoning (not for every account).
@@ -64,7 +68,7 @@ class Dialect:
     stream_usage: bool = True
     developer_role: bool = False
     effort: Literal["none", "reasoning_effort", "openrouter"] = "none"
-    reasoning_back: Literal["none", "reasoning_content", "reasoning_details", "thought_signature"] = "none"
+    reasoning_back: ReasoningBack = "given"
     cache_markers: bool = False
     cache_key: bool = False
     reasoning_summary: bool = True
@@ -149,5 +153,6 @@ class ModelChoice:
         sealed = message.get("sealed")
         if sealed is None:
             return ()
-        ours = (self.api_mode, self.provider, self.model)
-        return sealed["items"] if (sealed["api_mode"], sealed["provider"], sealed["model"]) == ours else ()
+        ours = (self.api_mode, self.provider, self.model, self.endpoint.address)
+        writer = (sealed["api_mode"], sealed["provider"], sealed["model"], sealed.get("address", ours[-1]))
+        return sealed["items"] if writer == ours else ()

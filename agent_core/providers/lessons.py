@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from agent_core.providers.choice import Dialect, ModelChoice
+from agent_core.providers.choice import Dialect, ModelChoice, ReasoningBack
 from agent_core.providers.credentials.shared_file import SharedFile, SharedFileError
 from tools.light_dataclass import dataclass
 
@@ -27,6 +27,7 @@ LASTING = 7 * 86_400.0
 IMAGES, DOCUMENTS, RECORDINGS = "images", "documents", "recordings"
 PLAIN = "optional fields"
 _ANSWER_LIMIT = "max_tokens <= "
+_REASONING = "reasoning: "
 _LOCK_TIMEOUT = 2.0
 
 
@@ -55,6 +56,10 @@ WORDS: Mapping[str, str] = {
     DOCUMENTS: "it takes no documents",
     RECORDINGS: "it takes no recordings",
     PLAIN: "it takes no optional fields (usage counts, reasoning effort, cache keys)",
+    f"{_REASONING}none": "it takes no earlier reasoning",
+    f"{_REASONING}given": "it takes the reasoning that it gave, and no placeholder",
+    f"{_REASONING}reasoning_content": "it wants reasoning with each tool call",
+    f"{_REASONING}thought_signature": "it wants a thought signature with each tool call",
     "developer": "it takes the system prompt as `system` only",
     "max_tokens": "it wants `max_completion_tokens`",
     "max_completion_tokens": "it wants `max_tokens`",
@@ -68,7 +73,7 @@ _FIELDS: Mapping[str, Mapping[str, Any]] = {
     "reasoning.summary": {"reasoning_summary": False},
     "temperature": {"temperature": False},
     "developer": {"developer_role": False},
-    "reasoning_content": {"reasoning_back": "none"},
+    **{f"{_REASONING}{back}": {"reasoning_back": back} for back in get_args(ReasoningBack)},
     "max_tokens": {"max_tokens_field": "max_completion_tokens"},
     "max_completion_tokens": {"max_tokens_field": "max_tokens"},
     DOCUMENTS: {"files": False},
@@ -88,6 +93,11 @@ _OPTIONAL = (
 def answer_limit(tokens: int) -> str:
     """The name of the lesson that an answer has at most so many tokens."""
     return f"{_ANSWER_LIMIT}{tokens}"
+
+
+def reasoning_lesson(back: ReasoningBack) -> str:
+    """The name of the lesson how earlier reasoning is to be given back."""
+    return f"{_REASONING}{back}"
 
 
 def adapted(choice: ModelChoice, lessons: Iterable[str]) -> ModelChoice:

@@ -38,7 +38,7 @@ from agent_core.services import SessionServices
 from agent_core.turn.ending import CLOSING_NOTE, Ending
 from agent_core.turn.result import STOP, StopReason
 from agent_core.turn.turn import Turn
-from agent_core.turn.words import inject, pass_on
+from agent_core.turn.words import inject, pass_on, show_unread
 from agent_core.workspace import Workspace
 from tools.delegation_port import Delegation, DelegationLimits, describing
 from tools.errors import ToolInterrupted
@@ -52,6 +52,10 @@ _CONTINUATIONS = 3
 _GO_ON = (
     "[Your answer reached the output limit here. The person has seen it up to this point. "
     "Go on exactly where it stops, and repeat nothing.]"
+)
+_UNREAD = (
+    "[Not from the user. Your message ends with what looks like a tool call, but it is none: {problem}. Nothing was "
+    "run. Call the tool again as you were told to call tools, or answer in words.]"
 )
 _OVERSIZED = (
     "The answer was ended here, because it is too large: over 32 MiB, or over 8 MiB in one piece. What had come "
@@ -133,6 +137,8 @@ class TurnLoop:
                     return ending.in_a_circle(turn.repeats.halted)
                 if (why := self.workspace.hooks.ended) is not None:
                     return ending.by_hook(why)
+            elif reply.unread and not turn.told_unread:
+                self._ask_again(turn, asker, reply)
             elif reply.finish == "length" and reply.text.strip() and turn.continuations < _CONTINUATIONS:
                 turn.continuations += 1
                 asker.keep_unfinished(reply.text, _GO_ON)
@@ -144,6 +150,17 @@ class TurnLoop:
                 if not self._goes_on(turn, reply):
                     return STOP[reply.finish], answer
         return self._sum_up(turn, asker, ending)
+
+    def _ask_again(self, turn: Turn, asker: Asker, reply: Reply) -> None:
+        """Tell the model that what it meant to be a tool call cannot be read."""
+        turn.told_unread = True
+        self._remember(turn, asker, reply)
+        inject(
+            turn,
+            self._hooks(turn),
+            _UNREAD.format(problem=reply.unread_problem.rstrip(".")),
+            "The model has written a tool call into its text that cannot be read: it is asked to send it again.",
+        )
 
     def _goes_on(self, turn: Turn, reply: Reply) -> bool:
         """Whether the model, which wants to end with an answer that is stored by now, is told something first."""
@@ -190,6 +207,7 @@ class TurnLoop:
             ids=CallIds(self.services.call_ids),
             omissions=self.services.omissions,
             prefix=self.services.prefix,
+            habits=self.services.habits,
             count=lambda usage, choice: self._count(turn, usage, choice),
             patience=self.patience,
         )
@@ -237,6 +255,8 @@ class TurnLoop:
             reply = replace(reply, text=f"{reply.text}\n\n[{_OVERSIZED}]".lstrip())
             if turn.callbacks.status_callback is not None:
                 turn.callbacks.status_callback(Status("oversized", _OVERSIZED))
+        if reply.unread and (turn.told_unread or turn.closing):
+            show_unread(turn, reply)
         choice = turn.route.choice
         if turn.callbacks.step_callback is not None:
             turn.callbacks.step_callback(

@@ -34,6 +34,7 @@ class Turn:
         repeats: what the model does again and again.
         began: seconds since the epoch.
         closing: the budget is spent, and the model is asked for its last words alone.
+        told_unread: the model was told that a tool call in its text cannot be read.
         edits: what it has edited since it last checked anything.
     """
 
@@ -54,6 +55,7 @@ class Turn:
     began: float = field(default_factory=time.time)
     steering: Steering = field(default_factory=Steering)
     repeats: Repeats = field(default_factory=Repeats)
+    told_unread: bool = False
     edits: UncheckedEdits = field(default_factory=UncheckedEdits)
 
     def count(self, usage: Usage, cost: float | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_core.asking.reply import Reply
 from agent_core.callbacks import Status
 from agent_core.errors import HookRefused
 from agent_core.hooks.turn_hooks import TurnHooks
@@ -40,6 +41,23 @@ def inject(turn: Turn, hooks: TurnHooks, note: str, told: str) -> None:
     # What the person has said meanwhile goes before, as the words of the same message.
     notes = "\n\n".join(filter(None, (beside, note)))
     turn.history.remember(injected_message(note) if beside is None else user_message(words, notes))
+
+
+def show_unread(turn: Turn, reply: Reply) -> None:
+    """Show the person a tool call in the text that cannot be read and that the model will not be asked for again."""
+    if turn.callbacks.stream_delta_callback is not None:
+        turn.callbacks.stream_delta_callback(reply.unread)
+    if turn.callbacks.status_callback is not None:
+        text = (
+            f"{turn.route.choice.name} has written a tool call into its text that cannot be read: "
+            f"{_sentence(reply.unread_problem)} Nothing was run. Its server does not know the form of its tool "
+            "calls: /status says what to start it with."
+        )
+        turn.callbacks.status_callback(Status("unread", text))
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."
 
 
 def _judged(turn: Turn, hooks: TurnHooks, words: str) -> str | None:

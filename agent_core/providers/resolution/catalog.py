@@ -106,7 +106,7 @@ _HOSTED = (
         headers=(("HTTP-Referer", "https://pypi.org/project/hermes-editor-agent/"), ("X-Title", "hermes-acp")),
         # https://openrouter.ai/docs/guides/overview/multimodal/pdfs: it reads PDFs for models that cannot.
         # https://openrouter.ai/docs/guides/overview/multimodal/audio
-        dialect=Dialect(effort="openrouter", reasoning_back="reasoning_details", files=True, audio=True),
+        dialect=Dialect(effort="openrouter", files=True, audio=True),
         note="models are named `maker/model`",
         key_page="https://openrouter.ai/settings/keys",
     ),
@@ -116,7 +116,7 @@ _HOSTED = (
         "https://generativelanguage.googleapis.com/v1beta/openai",
         "https://ai.google.dev/gemini-api/docs/openai",
         ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        dialect=Dialect(effort="reasoning_effort", reasoning_back="thought_signature", audio=True),
+        dialect=Dialect(effort="reasoning_effort", audio=True),
         note="through its OpenAI-compatible endpoint",
         key_page="https://aistudio.google.com/apikey",
     ),

@@ -9,7 +9,12 @@ from agent_core.providers.choice import Dialect
 from agent_core.providers.resolution.addresses import host_of
 from agent_core.providers.resolution.catalog import Service
 from agent_core.providers.resolution.modes import OPENAI_HOST
-from agent_core.providers.resolution.traits import is_openai_reasoning, takes_temperature
+from agent_core.providers.resolution.traits import (
+    insists_on_reasoning,
+    insists_on_signatures,
+    is_openai_reasoning,
+    takes_temperature,
+)
 
 
 def dialect_for(service: Service, model: str, base_url: str, api_mode: ApiMode) -> Dialect:
@@ -26,4 +31,10 @@ def dialect_for(service: Service, model: str, base_url: str, api_mode: ApiMode) 
     if service.name == "moonshot" and model.startswith("moonshot-v1"):
         # The models before Kimi do not think, and their field list has no place for it.
         dialect = replace(dialect, reasoning_back="none")
+    elif service.name != "openrouter":
+        # OpenRouter puts in for each of its servers what that insists on.
+        if insists_on_reasoning(model):
+            dialect = replace(dialect, reasoning_back="reasoning_content")
+        elif insists_on_signatures(model):
+            dialect = replace(dialect, reasoning_back="thought_signature")
     return dialect

@@ -20,6 +20,19 @@ _HEARS = re.compile(
 _REASONING = re.compile(
     r"(?<!non-)(?:reason|think)|(?:^|[-/:_.])r1(?:[-:]|$)|qwq|gpt-oss|magistral|kimi-k[2-9]|glm-(?:4\.[5-9]|[5-9])|minimax-m"
 )
+# Models that think between their calls, wherever they are hosted: https://api-docs.deepseek.com/guides/thinking_mode,
+# https://platform.kimi.ai/docs/guide/use-kimi-k2-thinking-model, https://docs.z.ai/guides/capabilities/thinking-mode,
+# https://platform.xiaomimimo.com/docs/en-US/usage-guide/passing-back-reasoning_content.
+_THINKS_BETWEEN_CALLS = (
+    r"deepseek[-_.]?(?:v(?:3[-.p_]?[2-9]|[4-9]|\d\d)(?!\d)|reasoner|chat)"
+    r"|kimi-(?:k2(?:[-.p_][5-9]|-thinking)|k[3-9]|thinking|latest|for-coding)"
+    r"|(?<![a-z])glm-(?:4[-.p_])?[5-9](?![\db])"
+    r"|mimo-v[2-9]"
+)
+# Their chat templates end the prompt with `<think>`.
+_BEGINS_IN_THOUGHTS = r"deepseek-r1|(?:^|[-/:])r1-|qwq|qwen\d?[\w.-]*-thinking|nemotron[\w.-]*-reasoning"
+# https://ai.google.dev/gemini-api/docs/thought-signatures: from Gemini 3 on calls without one are refused.
+_SIGNS_CALLS = r"gemini-(?:[3-9]|\d\d|(?:pro|flash|flash-lite)-latest)"
 
 
 def is_gpt_5_class(model: str) -> bool:
@@ -53,6 +66,27 @@ def is_known_to_hear(model: str) -> bool:
 def seems_to_reason(model: str) -> bool:
     """Whether the name speaks of a model that thinks for a while before it answers."""
     return is_openai_reasoning(model) or _REASONING.search(model.lower()) is not None
+
+
+def insists_on_reasoning(model: str) -> bool:
+    """Whether the name is one of a family that refuses its tool calls without the reasoning before them."""
+    return _is_one(model, ("deepseek", "kimi", "glm", "mimo"), _THINKS_BETWEEN_CALLS)
+
+
+def insists_on_signatures(model: str) -> bool:
+    """Whether the name is one of a family that refuses tool calls without its signature."""
+    return _is_one(model, ("gemini",), _SIGNS_CALLS)
+
+
+def seems_to_begin_in_thoughts(model: str) -> bool:
+    """Whether the name is one of a model whose template writes the tag that its thoughts begin with."""
+    return _is_one(model, ("r1", "qwq", "thinking", "reasoning"), _BEGINS_IN_THOUGHTS)
+
+
+def _is_one(model: str, words: tuple[str, ...], form: str) -> bool:
+    """Whether the name is of this form; it is only compiled for a name that has one of the words."""
+    name = model.lower()
+    return any(word in name for word in words) and re.search(form, name) is not None
 
 
 def _bare(model: str) -> str:

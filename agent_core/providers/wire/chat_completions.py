@@ -10,7 +10,6 @@ from agent_core.errors import ProviderProtocolError
 from agent_core.providers.base import (
     FinishReason,
     ModelRequest,
-    ProviderItem,
     ReasoningDelta,
     StreamEvent,
     TextDelta,
@@ -24,6 +23,7 @@ from agent_core.providers.pieces import Piece
 from agent_core.providers.resolution.traits import takes_temperature
 from agent_core.providers.wire.chat_messages import to_wire
 from agent_core.providers.wire.failures import decoded, reported_error
+from agent_core.providers.wire.given_back import REASONING_FIELDS, GivenFields, of_call
 from agent_core.providers.wire.openai_efforts import nearest_effort
 from agent_core.providers.wire.protocol import WireProtocol, counts_of, key_header, token_count
 from agent_core.providers.wire.sse import DONE
@@ -43,8 +43,7 @@ class ChatDecoder:
     def __init__(self, choice: ModelChoice) -> None:
         self._choice = choice
         self._refused = False
-        self._sealed: list[dict[str, Any]] = []
-        self._calls = 0
+        self._given = GivenFields()
         self.finished: FinishReason | None = None
         self.done = False
 
@@ -53,7 +52,7 @@ class ChatDecoder:
         if data == DONE:
             self.done = True
             self.finished = self.finished or "stop"
-            return []
+            return [*self._given.items()]
         payload = decoded(data, self._choice)
         if failure := payload.get("error"):
             raise reported_error(self._choice, failure)
@@ -70,25 +69,14 @@ class ChatDecoder:
             delta = choice.get("delta") or {}
             events.extend(_delta_events(delta))
             self._refused = self._refused or bool(delta.get("refusal"))
-            self._keep_sealed(delta)
+            self._given.see(delta)
             if reason := choice.get("finish_reason"):
                 finish = _FINISH.get(reason, "stop")
                 self.finished = self.finished or ("refusal" if self._refused else finish)
-                events.extend(ProviderItem(item) for item in self._sealed)
-                self._sealed = []
+                events.extend(self._given.items())
         if usage := counts_of(payload.get("usage")):
             events.append(UsageReport(_usage(usage)))
         return events
-
-    def _keep_sealed(self, delta: dict[str, Any]) -> None:
-        match self._choice.dialect.reasoning_back:
-            case "reasoning_details":
-                self._sealed.extend(dict(item) for item in delta.get("reasoning_details") or ())
-            case "thought_signature":
-                for call in delta.get("tool_calls") or ():
-                    if extra := call.get("extra_content"):
-                        self._sealed.append({"call": self._calls, "extra_content": extra})
-                    self._calls += bool((call.get("function") or {}).get("name"))
 
 
 def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
@@ -116,7 +104,7 @@ CHAT_COMPLETIONS = WireProtocol("Chat Completions", "/chat/completions", key_hea
 
 def _delta_events(delta: dict[str, Any]) -> list[StreamEvent]:
     events: list[StreamEvent] = []
-    if reasoning := delta.get("reasoning_content") or delta.get("reasoning"):
+    if reasoning := next((found for name in REASONING_FIELDS if (found := delta.get(name))), None):
         events.append(ReasoningDelta(str(reasoning)))
     content = delta.get("content") or delta.get("refusal")
     if isinstance(content, list):
@@ -133,6 +121,7 @@ def _delta_events(delta: dict[str, Any]) -> list[StreamEvent]:
             # Some servers send the arguments as an object, not as text.
             text = arguments if isinstance(arguments, str) else json.dumps(arguments)
             events.append(ToolCallArguments(index, text))
+        events.extend(of_call(index, call))
     return events
 
 

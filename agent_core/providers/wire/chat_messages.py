@@ -11,6 +11,7 @@ from agent_core.providers.base import CacheTtl, ModelRequest
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.pieces import Piece, Pieces
 from agent_core.providers.wire.call_names import fitting_name, id_of_nine, usual_id
+from agent_core.providers.wire.given_back import given_back
 from agent_core.providers.wire.parts import fitting
 
 _MARKED_MESSAGES = 3
@@ -59,8 +60,7 @@ def _message(message: Message, choice: ModelChoice, ttl: CacheTtl | None) -> Pie
     if role == "assistant":
         if "tool_calls" in message:
             sent["tool_calls"] = [_call(call, identify) for call in message["tool_calls"]]
-        if dialect.reasoning_back != "none":
-            sent.update(_earlier_reasoning(message, sent, choice))
+        sent.update(given_back(message, sent, choice))
     elif role == "system":
         if dialect.developer_role:
             sent["role"] = "developer"
@@ -80,27 +80,6 @@ def _plain(content: Content | None) -> Content | None:
     if not isinstance(content, list) or any(part["type"] != "text" for part in content):
         return content
     return text_of(content)
-
-
-def _earlier_reasoning(message: Message, sent: dict[str, Any], choice: ModelChoice) -> dict[str, Any]:
-    match choice.dialect.reasoning_back:
-        case "reasoning_content" if "reasoning" in message or "tool_calls" in message:
-            # These servers refuse a call without its reasoning, also one that another model made; and "" as well.
-            return {"reasoning_content": message.get("reasoning") or " "}
-        case "reasoning_details" if items := choice.wrote(message):
-            return {"reasoning_details": list(items)}
-        case "thought_signature" if items := choice.wrote(message):
-            return {"tool_calls": _signed(sent.get("tool_calls", []), items)}
-    return {}
-
-
-def _signed(calls: Sequence[dict[str, Any]], items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The calls with what Gemini had put beside them (https://ai.google.dev/gemini-api/docs/thought-signatures)."""
-    beside = {item["call"]: item["extra_content"] for item in items}
-    return [
-        {**call, "extra_content": beside[position]} if position in beside else {**call}
-        for position, call in enumerate(calls)
-    ]
 
 
 def _mark_last(wire: Pieces, marker: Marker) -> None:

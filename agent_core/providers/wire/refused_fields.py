@@ -14,7 +14,7 @@ from agent_core.errors import ProviderStatusError
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.error_facts import ErrorFacts, read_facts
 from agent_core.providers.error_meanings import is_too_long
-from agent_core.providers.lessons import adapted, answer_limit
+from agent_core.providers.lessons import adapted, answer_limit, reasoning_lesson
 
 _STATUSES = frozenset({400, 422})
 _NOT_KNOWN = re.compile(
@@ -34,7 +34,6 @@ _NAMES: Mapping[str, re.Pattern[str]] = {
         "cache_control": r"(?:[\w.\[\]]+[.\]])?cache_control",
         "reasoning.summary": r"reasoning\.summary|reasoning summar(?:y|ies)",
         "reasoning_effort": r"reasoning_effort|reasoning\.effort|reasoning",
-        "reasoning_content": r"(?:[\w.\[\]]+[.\]])?(?:reasoning_content|reasoning_details|extra_content)",
         "temperature": r"temperature",
         "developer": r"developer|messages[.\[ ]*0\]?[. ]role",
         "max_completion_tokens": r"max_completion_tokens",
@@ -56,6 +55,10 @@ def refused_field(choice: ModelChoice, problem: ProviderStatusError) -> str | No
 
     It is one that changes what is sent: a field that is left out already is no reason to ask again.
     """
+    from agent_core.providers.wire.refused_reasoning import fitting_reasoning  # noqa: PLC0415 - rare
+
+    if (back := fitting_reasoning(choice, problem)) is not None:
+        return reasoning_lesson(back)
     facts = read_facts(problem)
     if problem.status not in _STATUSES or is_too_long(facts):
         return None

@@ -11,6 +11,7 @@ import pytest
 
 from acp_adapter.commands import Told, typed_command
 from agent_core.activity import Activity
+from agent_core.asking.habits import SeenHabits
 from agent_core.asking.view import Omissions
 from agent_core.context.estimate import text_tokens
 from agent_core.context.tokens import TokenMeter
@@ -64,6 +65,7 @@ class _Desk:
     @property
     def session(self) -> Any:
         services = SimpleNamespace(
+            habits=SeenHabits(),
             system="one word " * 44 + "last",
             omissions=Omissions(),
             meter=self.meter,

@@ -109,12 +109,8 @@ def test_what_no_page_speaks_of_is_not_in_a_services_dialect(name):
         ("custom", "m", "https://gateway.example/v1", {"stream_usage": True, "max_tokens_field": "max_tokens"}),
         ("azure", "o4-mini", "https://r.openai.azure.com/openai/v1", {"auth": "api-key", "developer_role": False}),
         ("openrouter", "anthropic/claude-sonnet-4.6", None, {"cache_markers": True, "effort": "openrouter"}),
-        (
-            "openrouter",
-            "openai/gpt-5",
-            None,
-            {"cache_markers": False, "reasoning_back": "reasoning_details", "files": True},
-        ),
+        ("openrouter", "openai/gpt-5", None, {"cache_markers": False, "reasoning_back": "given", "files": True}),
+        ("openrouter", "deepseek/deepseek-v4-pro", None, {"reasoning_back": "given"}),
         ("openrouter", "someone/anthropic-like", None, {"cache_markers": False}),
         ("deepseek", "deepseek-v4-pro", None, {"reasoning_back": "reasoning_content", "effort": "none"}),
         ("moonshot", "kimi-k2.6", None, {"reasoning_back": "reasoning_content"}),
@@ -219,3 +215,35 @@ def test_a_page_without_markers_is_left_alone(tmp_path):
 def test_the_program_says_how_it_is_used(capsys):
     assert main([]) == 2
     assert "docs/models.md" in capsys.readouterr().err
+
+
+@each(
+    ("model", "expected"),
+    [
+        ("deepseek-ai/DeepSeek-V3.2", "reasoning_content"),
+        ("accounts/fireworks/models/deepseek-v3p2", "reasoning_content"),
+        ("deepseek/deepseek-v4-flash:free", "reasoning_content"),
+        ("deepseek-reasoner", "reasoning_content"),
+        ("Pro/moonshotai/Kimi-K2.5", "reasoning_content"),
+        ("moonshotai/kimi-k2-thinking", "reasoning_content"),
+        ("zai-org/GLM-4.6-FP8", "reasoning_content"),
+        ("z-ai/glm-5", "reasoning_content"),
+        ("xiaomi/mimo-v2.5-pro", "reasoning_content"),
+        ("google/gemini-3-pro-preview", "thought_signature"),
+        ("gemini-flash-latest", "thought_signature"),
+        ("gemini-2.5-pro", "given"),
+        ("deepseek-r1-distill-llama-70b", "given"),
+        ("deepseek-v3-0324", "given"),
+        ("moonshotai/kimi-k2-instruct", "given"),
+        ("THUDM/glm-4-9b", "given"),
+        ("chatglm-6b", "given"),
+        ("qwen3-coder", "given"),
+        ("gpt-4.1", "given"),
+    ],
+)
+def test_what_a_family_wants_back_of_its_reasoning_is_known_by_its_name_wherever_it_is_hosted(model, expected):
+    for name in ("custom", "together", "vllm"):
+        service = SERVICES[name]
+        assert (
+            dialect_for(service, model, "https://gateway.example/v1", "chat_completions").reasoning_back == expected
+        )

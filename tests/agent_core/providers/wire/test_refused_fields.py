@@ -104,7 +104,7 @@ def test_a_server_that_refuses_either_name_is_not_asked_for_ever(model_server, c
         ({"error": {"message": "'developer' is not one of ['system', 'assistant', 'user'] - 'messages.0.role'"}},
          Dialect(developer_role=True), "developer"),
         ({"error": {"message": "property 'messages.2.reasoning_content' is unsupported"}},
-         Dialect(reasoning_back="reasoning_content"), "reasoning_content"),
+         Dialect(reasoning_back="reasoning_content"), "reasoning: given"),
         ({"error": {"message": "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]"}},
          Dialect(), "max_tokens <= 8192"),
         ({"error": {"message": "max_tokens: 64000 > 32000, the maximum allowed number of output tokens"}},

@@ -1,0 +1,221 @@
+"""Tool calls that a model has written into its text, because its server does not know their form.
+
+A text is read as calls only where it is nothing else from its first mark to its end, and where each is a call of a
+tool that was offered, with arguments that fit. What a tool's result holds word for word is a quotation and no call:
+otherwise the author of any page or file that the model reads could have one made.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+from agent_core.asking.arguments import settled_arguments
+from agent_core.asking.call_marks import KEYS, is_marked
+from agent_core.messages import Message, text_of
+from tools.calling.coercion import kinds_of
+from tools.calling.validation import checked
+from tools.light_dataclass import dataclass
+from tools.registry import ToolEntry
+
+Tools = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCall:
+    """A call as it was written; `arguments` is the text of a JSON object, `source` what it was read from."""
+
+    name: str
+    arguments: str
+    source: str
+
+
+class NoCall(Exception):
+    """The text is something else than calls."""
+
+
+class UnreadableCall(Exception):
+    """The text means to be a call and cannot be one; says why, for the model."""
+
+
+# What stands around calls and between them, in all the forms: it says nothing that is needed.
+_AROUND = re.compile(
+    r"(?:\s|[;,]"
+    r"|</?(?:tool_calls?|tools|TOOLCALL|function_calls?|minimax:tool_call)>|</?\|tool_call\|?>|<\|/tool_call\|>"
+    r"|\[/?TOOL_CALLS\]|\[(?:END_)?TOOL_REQUEST\]|<\|python_tag\|>|functools(?=\[)"
+    r"|<\|tool_calls?(?:_section)?_(?:begin|end)\|>|<\|/?START_ACTION\|>|<\|END_ACTION\|>|<\|tools_(?:prefix|suffix)\|>"
+    r"|<｜tool▁calls?▁(?:begin|end)｜>|</?｜DSML｜(?:function|tool)_calls>"
+    r"|<\|(?:eom_id|eot_id|im_end|call|end|return)\|>|</s>|<｜end▁of▁sentence｜>"
+    r"|```[\w-]*[ \t]*(?=\n|<|\Z))+"
+)
+_NAME = r"(?:functions[.:]|default_api[.:])?([A-Za-z_][\w.:-]*?)"
+# A name, and what stands between it and its arguments: Mistral, DeepSeek, Kimi, gpt-oss.
+_NAMED = re.compile(
+    rf"(?:function<｜tool▁sep｜>)?(?:(?:<\|start\|>assistant)?<\|channel\|>commentary to=)?{_NAME}(?::\d+)?"
+    r"(?:<｜tool▁sep｜>|<\|tool_call_argument_begin\|>|\[CALL_ID\]\w+(?=\[ARGS\])|\[ARGS\]|<\|constrain\|>json"
+    r"|<\|message\|>|```json|\s)*(?=\{)"
+)
+_FUNCTION = re.compile(rf"""<(?:｜DSML｜)?(?:function|invoke)(?:=|\s+name=)["']?{_NAME}["']?>\s*""")
+_FUNCTION_END = re.compile(r"\s*</(?:｜DSML｜)?(?:function|invoke)>")
+_PARAMETER = re.compile(
+    r"""\s*<(?:｜DSML｜)?parameter(?:=|\s+name=)["']?([\w.-]+)["']?(?:\s+string="(true|false)")?>(.*?)"""
+    r"</(?:｜DSML｜)?parameter>(?=\s*(?:<(?:｜DSML｜)?parameter\b|</(?:｜DSML｜)?(?:function|invoke)>|\Z))",
+    re.DOTALL,
+)
+# GLM.
+_PLAIN_NAME = re.compile(rf"{_NAME}\s*(?=<arg_key>|</tool_call>)")
+_ARGUMENT = re.compile(
+    r"\s*<arg_key>([\w.-]+)</arg_key>\s*<arg_value>(.*?)</arg_value>(?=\s*(?:<arg_key>|</tool_call>|\Z))", re.DOTALL
+)
+_CLOSINGS = re.compile(
+    r"</tool_call>|</TOOLCALL>|\[/TOOL_CALLS\]|\[END_TOOL_REQUEST\]|<\|tool_call_end\|>|</function>|```"
+)
+_NAMES = ("name", "tool_name", "tool", "function_name")
+_ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input")
+_NO_LETTERS = re.compile(r"\\[nrt]|[\W\d_]")
+_JSON = json.JSONDecoder(strict=False)
+
+
+def read_calls(text: str, tools: Tools, messages: Sequence[Message]) -> list[WrittenCall]:
+    """The calls that the text consists of.
+
+    Args:
+        text: from the first mark of a call to the answer's end.
+        tools: those that were offered, as they were sent.
+        messages: the conversation, whose results may hold what looks like a call.
+
+    Raises:
+        NoCall: it is something else.
+        UnreadableCall: it is marked as calls, or names an offered tool, but they cannot be made.
+    """
+    reader = _Reader(text, {tool["function"]["name"]: tool["function"].get("parameters") or {} for tool in tools})
+    calls = list(reader.calls())
+    results = [_letters(text_of(message["content"])) for message in messages if message["role"] == "tool"]
+    if not calls or any(_letters(call.source) in result for call in calls for result in results):
+        raise NoCall
+    return calls
+
+
+def _letters(text: str) -> str:
+    """What of a text is left in a result that escapes it, or numbers its lines."""
+    return _NO_LETTERS.sub("", text)
+
+
+class _Reader:
+    def __init__(self, text: str, tools: Mapping[str, Mapping[str, Any]]) -> None:
+        self._text = text
+        self._tools = tools
+        self._at = 0
+        self._marked = is_marked(text)
+
+    def calls(self) -> Iterator[WrittenCall]:
+        """The calls, one after the other, to the end of the text."""
+        while True:
+            self._skip(_AROUND)
+            if self._at == len(self._text):
+                return
+            start = self._at
+            for name, arguments in self._call():
+                yield self._fitting(name, arguments, self._text[start : self._at])
+
+    def _call(self) -> Iterator[tuple[str, Any]]:
+        """What begins here: one call, or a list of some."""
+        if self._text[self._at] in "{[":
+            yield from self._named(self._json())
+        elif (found := self._skip(_FUNCTION)) is not None:
+            is_json = self._text.startswith("{", self._at)
+            arguments = self._json() if is_json else self._pairs(found[1], _PARAMETER)
+            if self._skip(_FUNCTION_END) is None:
+                self._broken("it does not end")
+            yield found[1], arguments
+        elif self._marked and (found := self._skip(_NAMED)) is not None:
+            yield found[1], self._json()
+        elif self._marked and (found := self._skip(_PLAIN_NAME)) is not None:
+            yield found[1], self._pairs(found[1], _ARGUMENT)
+        else:
+            raise NoCall
+
+    def _json(self) -> Any:
+        try:
+            value, self._at = _JSON.raw_decode(self._text, self._at)
+        except (ValueError, RecursionError):
+            return self._mended()
+        return value
+
+    def _mended(self) -> Any:
+        """What is nearly JSON, up to the mark of its end."""
+        closing = _CLOSINGS.search(self._text, self._at)
+        end = len(self._text) if closing is None else closing.start()
+        arguments, problem = settled_arguments(self._text[self._at : end])
+        if problem:
+            self._broken(problem.removesuffix(" Send one JSON object.").removesuffix(" Nothing was run."))
+        self._at = end
+        return json.loads(arguments)
+
+    def _pairs(self, tool: str, form: re.Pattern[str]) -> dict[str, Any]:
+        """Arguments that are written one by one, as text; their schema tells what they are."""
+        properties = self._tools.get(tool, {}).get("properties") or {}
+        found: dict[str, Any] = {}
+        while (pair := self._skip(form)) is not None:
+            key, *is_text, value = pair.groups()
+            if is_text != ["true"]:
+                value = value.removeprefix("\n").removesuffix("\n")
+            kinds = kinds_of(properties.get(key) or {})
+            found[key] = value if not kinds or "string" in kinds or is_text == ["true"] else _value(value)
+        return found
+
+    def _named(self, value: Any) -> Iterator[tuple[str, Any]]:
+        """The calls in a JSON value."""
+        match value:
+            case [*values]:
+                for each in values:
+                    yield from self._named(each)
+            case {"tool_calls": [*values]}:
+                yield from self._named(values)
+            case {"function": {"name": str()} as inner}:
+                yield from self._named(inner)
+            case {} if value.keys() <= KEYS or self._marked:
+                name = next((value[key] for key in (*_NAMES, "function") if isinstance(value.get(key), str)), None)
+                arguments = next((value[key] for key in _ARGUMENTS if key in value), None)
+                if name is None or (arguments is None and not self._marked):
+                    self._broken("it has no name")
+                yield name.rpartition("functions.")[2], arguments or {}
+            case _:
+                raise NoCall
+
+    def _fitting(self, name: str, arguments: Any, source: str) -> WrittenCall:
+        if (schema := self._tools.get(name)) is None:
+            near = difflib.get_close_matches(name, self._tools, n=3, cutoff=0.4) or list(self._tools)
+            self._broken(f"there is no tool {name!r}; there is {', '.join(near)}")
+        if isinstance(arguments, str):
+            text, problem = settled_arguments(arguments)
+            arguments = json.loads(text)
+        else:
+            problem = None if isinstance(arguments, dict) else "The arguments must be one JSON object."
+        problem = problem or checked(ToolEntry(name, "", schema, _never, ""), arguments).problem
+        if problem:
+            raise UnreadableCall(problem)
+        return WrittenCall(name, json.dumps(arguments, ensure_ascii=False), source)
+
+    def _skip(self, form: re.Pattern[str]) -> re.Match[str] | None:
+        if (found := form.match(self._text, self._at)) is not None:
+            self._at = found.end()
+        return found
+
+    def _broken(self, why: str) -> NoReturn:
+        """Raise what it means that this is no call: what is not marked as one is taken for something else."""
+        raise UnreadableCall(why) if self._marked else NoCall
+
+
+def _never(*_: object, **__: object) -> NoReturn:
+    raise NotImplementedError
+
+
+def _value(text: str) -> Any:
+    try:
+        return _JSON.decode(text.strip())
+    except (ValueError, RecursionError):
+        return text
