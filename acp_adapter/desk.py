@@ -14,6 +14,7 @@ from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.options import Option
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.window_source import ServedWindow
 from agent_core.sessions.records import NewSession
 from tools.light_dataclass import dataclass
 from tools.registry import ToolEntry
@@ -46,6 +47,10 @@ class SessionDesk:
     def model(self) -> ModelChoice:
         """The model that the session's next request goes to."""
         return self.factory.model(self.session.choices.model, self.session.model_used)
+
+    def served_window(self) -> ServedWindow | None:
+        """What its server has said of its window."""
+        return self.factory.served_window(self.session.choices.model, self.session.model_used)
 
     def tools(self) -> Sequence[ToolEntry]:
         """The tools that the session's model is offered: with the first prompt, those of a memory provider too."""

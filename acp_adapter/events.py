@@ -43,6 +43,7 @@ from agent_core.events import (
 from agent_core.interrupt import CancelToken
 from agent_core.messages import INTERRUPTED_RESULT, Message
 from agent_core.prompt_parts import SaidText
+from agent_core.providers.choice import USUAL_WINDOW
 from agent_core.sessions.store import Journal
 from tools.asking import PersonAnswer, PersonPage, PersonQuestion
 from tools.context import Interrupt, TodoItem
@@ -198,10 +199,11 @@ class EventBridge:
             self._put(AgentText(self._message_id("status"), status.text))
 
     def on_step(self, step: Step) -> None:
-        """A model request is over: show how full its window is, where both numbers are known."""
-        if step.context_length is not None and step.usage.input_tokens is not None:
-            used = step.usage.input_tokens + (step.usage.output_tokens or 0)
-            self._put(ContextUsed(used, step.context_length, step.session_cost))
+        """A model request is over: show how full its window is, a usual one where it is not known."""
+        prompt = step.usage.input_tokens or step.estimated
+        if prompt:
+            used = prompt + (step.usage.output_tokens or 0)
+            self._put(ContextUsed(used, step.context_length or max(USUAL_WINDOW, used), step.session_cost))
 
     def on_compression(self, step: CompressionStep) -> None:
         """The conversation is being compressed, or was: show it, and then how full the window is."""

@@ -125,7 +125,7 @@ class AIAgent:
             max_tokens=choice.max_tokens if max_tokens is None else max_tokens,
             context_length=choice.context_length if context_length is None else context_length,
         )
-        self._aim = Aim(Target(route or Route.single(choice, self.provider), reasoning))
+        self._aim = Aim(Target(route or self._own_route(choice), reasoning))
         self._store = session_store or InMemorySessionStore()
         self._store.create(self.session_id, str(self.workspace.client_cwd))
         self._services = services or own_services(self.session_id, self.workspace)
@@ -160,6 +160,14 @@ class AIAgent:
         # The running turn, as the session's activity knows it.
         self._began = 0
         self._trace: TurnTrace = NoTrace()
+
+    def _own_route(self, choice: ModelChoice) -> Route:
+        route = Route.single(choice, self.provider)
+        if not self._own_provider:
+            return route
+        from agent_core.providers.knowledge.windows import Windows  # noqa: PLC0415 - programs have their routes given
+
+        return replace(route, windows=Windows())
 
     @property
     def is_running(self) -> bool:
@@ -341,7 +349,13 @@ class AIAgent:
             callbacks=callbacks,
             keeps=partial(self._store.compact, self.session_id, turn_id) if given is None else None,
             repeats=Repeats(self._guardrails, self._only_reads),
+            renew=None if system_message else lambda: self._renewed_prompt(callbacks),
         )
+
+    def _renewed_prompt(self, callbacks: AgentCallbacks) -> str:
+        """The system prompt for a window of another size."""
+        self._services.system = None
+        return self._prompt.with_ephemeral(self._system_prompt(callbacks))
 
     def _only_reads(self, tool: str) -> bool:
         entry = self.workspace.tools.get(tool)
@@ -386,19 +400,20 @@ class AIAgent:
         if services.system is None:
             from agent_core.prompt.session_prompt import session_prompt  # noqa: PLC0415 - not before the first prompt
 
-            choice = self._aim.target.route.members[0].choice
+            choice = self._aim.target.route.first
+            before = services.prompt_notes
             prompt, services.prompt_notes = session_prompt(
                 self.workspace,
                 self._prompt,
                 choice,
                 platform=self.platform,
-                tools=self._loop.tool_names(),
+                tools=self._loop.listed_names(),
                 memory_block="" if services.memory is None else services.memory.block(),
                 skills_index=self._skills_index(),
             )
             services.system, services.prompt_layers = prompt.text, prompt.sizes
             if (tell := callbacks.status_callback) is not None:
-                for note in services.prompt_notes:
+                for note in (note for note in services.prompt_notes if note not in before):
                     tell(Status("context", note))
         return services.system
 

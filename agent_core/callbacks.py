@@ -71,7 +71,8 @@ class Step:
 
     Attributes:
         iteration: counts from 1 in the turn.
-        context_length: the model's window, in tokens.
+        context_length: the model's window, in tokens; None where it is not known.
+        estimated: tokens of its prompt, where the server does not count them.
         model: which model answered, as provider:model.
         cost: of this request, in US dollars; None where the price or a count is not known.
         session_cost: of the session so far, likewise.
@@ -82,6 +83,7 @@ class Step:
     finish: FinishReason
     usage: Usage
     context_length: int | None = None
+    estimated: int = 0
     model: str = ""
     cost: float | None = None
     session_cost: float | None = None

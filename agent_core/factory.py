@@ -37,6 +37,7 @@ from agent_core.providers.knowledge.efforts import effort_in_use
 from agent_core.providers.knowledge.present import command_line_decides
 from agent_core.providers.lessons import Lessons
 from agent_core.providers.resolution.resolve import resolve_model
+from agent_core.providers.window_source import ServedWindow
 from agent_core.rehearsing import Asked, Rehearsed, rehearse
 from agent_core.running import RunReport
 from agent_core.services import SessionServices
@@ -341,7 +342,15 @@ class AgentFactory:
         Raises:
             AuthRequired, SettingsError: no usable model.
         """
-        return session_model(self._config.load(), chosen, used, lambda _: None)
+        return self._routes.windows.fitted(session_model(self._config.load(), chosen, used, lambda _: None))
+
+    def served_window(self, chosen: str, used: str) -> ServedWindow | None:
+        """What the server of that model, as for `model`, has said of its window, if it was asked.
+
+        Raises:
+            AuthRequired, SettingsError: no usable model.
+        """
+        return self._routes.windows.of(session_model(self._config.load(), chosen, used, lambda _: None))
 
     @property
     def lessons(self) -> Lessons:
@@ -381,7 +390,9 @@ class AgentFactory:
         """
         load_for_prompt(for_stored=for_stored)
         try:
-            self._routes.provider(self.check_model()).warm()
+            choice = self.check_model()
+            self._routes.windows.begin(choice)
+            self._routes.provider(choice).warm()
         except HermesError:
             log.info("the model is not ready", exc_info=True)
 

@@ -15,6 +15,7 @@ from agent_core.auxiliary.asking import Completion
 from agent_core.background.news import NewsBox
 from agent_core.background.tasks import TaskBoard
 from agent_core.callbacks import AgentCallbacks
+from agent_core.compressing.cut_prompts import CutPrompts
 from agent_core.context.compaction import Compaction
 from agent_core.context.engine import CompressionRequest, ContextEngine
 from agent_core.context.tokens import TokenMeter
@@ -27,9 +28,11 @@ from agent_core.providers.made_once import RequestParts
 from agent_core.sessions.kept_state import KeptState
 from agent_core.turn.sound_history import SoundHistory
 from tools.approval.approvals import Approvals
+from tools.calling.by_name import MORE_TOOLS
 from tools.context import Interrupt, TodoItem
 from tools.errors import ToolError
 from tools.recall import SessionRecall
+from tools.registry import ToolEntry
 from tools.result import ResultImage, ToolResult
 
 if TYPE_CHECKING:
@@ -66,6 +69,9 @@ class SessionServices:
         self.prompt_layers: tuple[tuple[str, int], ...] = ()
         self.prompt_notes: tuple[str, ...] = ()
         self.tools: list[dict[str, object]] | None = None
+        # Whether they are those for a small window, None: not decided yet; and what is not in the list then.
+        self.small: bool | None = None
+        self.behind: tuple[ToolEntry, ...] = ()
         # Those that come with the session, by name and a mark of what the model was told of them.
         self.extra_tools: tuple[str, ...] = ()
         self.spent = Spent()
@@ -85,6 +91,7 @@ class SessionServices:
         self.engine: ContextEngine | None = None
         self.by_itself = True
         self.meter = TokenMeter()
+        self.cuts = CutPrompts()
         # The model that was asked last, as provider:model, and its window in tokens.
         self.asked: tuple[str, int] | None = None
         # Asks a model for the words of a summary.
@@ -101,6 +108,11 @@ class SessionServices:
         self.tasks = TaskBoard()
         # provider:model that the session uses; '' before the first turn.
         self.model = ""
+
+    @property
+    def has_small_prompt(self) -> bool:
+        """Whether the system prompt is the one for a small window."""
+        return any(name == MORE_TOOLS for name, _ in self.prompt_layers)
 
     def missing_tools(self) -> tuple[str, ...]:
         """Names of tools that have nothing to work with in this session."""

@@ -9,11 +9,14 @@ from pathlib import Path
 
 from benchmarks.client import AgentFailed
 from benchmarks.figures import BYTES, CONTENDERS, COUNT, HERMES, RAW, Quantity, Samples, Section
-from benchmarks.stage import Stage
+from benchmarks.stage import Settings, Stage
 
 _REQUEST = Quantity("first request to the model, body", BYTES, at_most=16_384)
 _TOOLS = Quantity("… of which the tools' definitions", BYTES)
 _SYSTEM = Quantity("… of which the system prompt", BYTES)
+_SMALL_REQUEST = Quantity("first request to a model with a small window, body", BYTES, at_most=7_168)
+_SMALL_TOOLS = Quantity("… small window: of which the tools' definitions", BYTES)
+_SMALL_SYSTEM = Quantity("… small window: of which the system prompt", BYTES)
 _MODULES = Quantity("modules loaded when initialize is answered", COUNT)
 
 _PROBE = Path(__file__).with_name("module_probe.py")
@@ -24,24 +27,33 @@ def measure(stage: Stage) -> Section:
     samples = Samples()
     for contender in (HERMES, RAW):
         _first_request(stage, contender, samples)
+    small = (_SMALL_REQUEST, _SMALL_TOOLS, _SMALL_SYSTEM)
+    _first_request(stage, HERMES, samples, "small", small)
     for _ in range(stage.repetitions.memory):
         for contender in CONTENDERS:
             samples.add(_MODULES, contender, _modules(stage, contender))
-    return samples.section("Sizes", (_REQUEST, _TOOLS, _SYSTEM, _MODULES))
+    return samples.section("Sizes", (_REQUEST, _TOOLS, _SYSTEM, *small, _MODULES))
 
 
-def _first_request(stage: Stage, contender: str, samples: Samples) -> None:
+def _first_request(
+    stage: Stage,
+    contender: str,
+    samples: Samples,
+    settings: Settings = "loopback",
+    quantities: tuple[Quantity, Quantity, Quantity] = (_REQUEST, _TOOLS, _SYSTEM),
+) -> None:
+    whole, tools, prompt_size = quantities
     run, prompt = stage.model.plan("stream", 1)
-    with stage.start(contender, asks_model=True) as agent:
+    with stage.start(contender, asks_model=True, settings=settings) as agent:
         agent.initialize()
         agent.prompt(agent.new_session().result["sessionId"], prompt)
     body = stage.model.record(run).first
-    samples.add(_REQUEST, contender, len(body.encode()))
+    samples.add(whole, contender, len(body.encode()))
     if contender == HERMES:
         request = json.loads(body)
-        samples.add(_TOOLS, contender, len(_as_sent(request.get("tools", []))))
+        samples.add(tools, contender, len(_as_sent(request.get("tools", []))))
         system = (message["content"] for message in request["messages"] if message["role"] == "system")
-        samples.add(_SYSTEM, contender, sum(len(text.encode()) for text in system))
+        samples.add(prompt_size, contender, sum(len(text.encode()) for text in system))
 
 
 def _as_sent(value: object) -> bytes:

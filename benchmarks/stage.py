@@ -21,12 +21,19 @@ _FLOORS = {RAW: ROOT / "benchmarks/floors/raw_agent.py", SDK: ROOT / "benchmarks
 _OFFLINE = "model:\n  provider: offline\n  default: offline\n"
 _LOOPBACK = "model:\n  provider: custom\n  base_url: {base_url}\n  default: bench\n  api_key: none\n"
 _LONG = _LOOPBACK + "  context_length: 10000000\nagent:\n  max_turns: 1000\n"
+_SMALL = _LOOPBACK + "  context_length: 8192\n"
 _FREE = _LOOPBACK + "sandbox:\n  level: full\n"
 
-Settings = Literal["offline", "loopback", "long", "free"]
-_SETTINGS: Mapping[Settings, str] = {"offline": _OFFLINE, "loopback": _LOOPBACK, "long": _LONG, "free": _FREE}
+Settings = Literal["offline", "loopback", "long", "free", "small"]
+_SETTINGS: Mapping[Settings, str] = {
+    "offline": _OFFLINE,
+    "loopback": _LOOPBACK,
+    "long": _LONG,
+    "free": _FREE,
+    "small": _SMALL,
+}
 """How hermes-acp is set up: with the model inside; with the model server; with it and room for long turns; with it
-and no sandbox."""
+and no sandbox; with it and a small window."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,10 @@ class Toolbox:
             return found
         return next((entry for entry in self._extra() if entry.name == name), None)
 
+    def plus(self, entry: ToolEntry) -> Toolbox:
+        """The same with one more."""
+        return Toolbox(lambda: (*self._extra(), entry))
+
     def extra(self) -> Sequence[ToolEntry]:
         """The tools beside the registry's, by name."""
         return sorted(

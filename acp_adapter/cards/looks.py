@@ -10,6 +10,7 @@ from acp_adapter.cards.mcp_titles import (
     PREFIX,
     called_tool_title,
     found_tool_title,
+    more_tools_title,
     readable_name,
     resource_title,
 )
@@ -132,6 +133,7 @@ _LOOKS: dict[str, Look] = {
     "mcp_list_resources": Look("read", "List resources", fixed("List resources of MCP servers"), no_places),
     "mcp_read_resource": Look("read", "Read a resource", resource_title, no_places),
     "mcp_find_tools": Look("search", "Find MCP tools", found_tool_title, no_places),
+    "more_tools": Look("search", "Use another tool", more_tools_title, no_places),
     "mcp_call_tool": Look("other", "Call an MCP tool", called_tool_title, no_places),
     "delegate_task": Look("think", "Delegate", delegation_title, no_places, _goals),
     "copy_workspace": Look("other", "Copy the workspace", copying_title("Copy the workspace to", "to"), no_places),

@@ -23,6 +23,12 @@ def found_tool_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - e
     return f"Find MCP tools: {arguments.get('query') or '?'}"
 
 
+def more_tools_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+    """What is looked for among the tools that are not in the model's list."""
+    wanted = arguments.get("query") or arguments.get("name")
+    return f"Look for a tool: {wanted}" if wanted else "Look at the other tools"
+
+
 def resource_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
     """The resource that is read, and whose it is."""
     return f"Read {arguments.get('uri') or 'a resource'} of {arguments.get('server') or 'an MCP server'}"

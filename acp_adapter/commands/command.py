@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agent_core.interrupt import CancelToken
     from agent_core.options import Option
     from agent_core.providers.choice import ModelChoice
+    from agent_core.providers.window_source import ServedWindow
     from tools.registry import ToolEntry
 
 
@@ -178,6 +179,14 @@ class Desk(Protocol):
 
         Raises:
             AuthRequired, SettingsError: there is none.
+        """
+        ...
+
+    def served_window(self) -> ServedWindow | None:
+        """What that model's server has said of its window, if it was asked.
+
+        Raises:
+            AuthRequired, SettingsError: there is no model.
         """
         ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from acp_adapter.commands.command import Desk, Told, Typed
 from acp_adapter.commands.context_prompt import left_out_lines, prompt_rows
@@ -13,11 +13,12 @@ from agent_core.errors import HermesError
 from agent_core.events import ContextUsed
 from agent_core.messages import text_of, user_message
 from agent_core.prompt.context_files.telling import without_rules
+from agent_core.providers.choice import USUAL_WINDOW
 from agent_core.services import SessionServices
 from agent_core.sessions.records import COMPACTED, RESET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from agent_core.context.compaction import Compaction
     from agent_core.messages import Message
@@ -58,6 +59,8 @@ def show_context(_typed: Typed, desk: Desk) -> Told:
     heading = f"≈ **{count(total)}** tokens"
     if window is not None:
         heading += f" of {count(window)} that {code(model)} can take: {100 * total / window:.0f} %"
+    elif model:
+        heading += f"; how much {code(model)} can take is not known ({count(USUAL_WINDOW)} is a guess)"
     lines = [f"{heading}.", "", table(("", "tokens", ""), rows), *left_out_lines(services)]
     used = _reported(desk.factory.sessions.archive.story(desk.session.id))
     if used is not None:
@@ -75,6 +78,7 @@ def _services(desk: Desk) -> SessionServices:
     kept = desk.factory.sessions.store.kept(desk.session.id)
     if kept is not None:
         services.restore(kept, same_prompt=True)
+        services.tools = None if kept.tools is None else list(kept.tools)
     return services
 
 
@@ -88,10 +92,15 @@ def _sizes(desk: Desk, services: SessionServices, model: str) -> Counter[_Kind]:
             sizes[kind] += measure([part])
     if services.system:
         sizes["system"] = measure([{"role": "system", "content": services.system}])
-    for entry in desk.tools():
-        tools: _Kind = "mcp" if entry.toolset.startswith("mcp-") else "tools"
-        sizes[tools] += services.meter.measure_tools(model, [entry.definition()])
+    for definition in _definitions(desk, services):
+        tools: _Kind = "mcp" if definition["function"]["name"].startswith("mcp_") else "tools"
+        sizes[tools] += services.meter.measure_tools(model, [definition])
     return sizes
+
+
+def _definitions(desk: Desk, services: SessionServices) -> Sequence[Mapping[str, Any]]:
+    """What the model is told of tools; before the first prompt what it will be, but for a small window."""
+    return services.tools or [entry.definition() for entry in desk.tools()]
 
 
 def _parts(message: Message, made: Compaction | None) -> Iterator[tuple[_Kind, Message]]:

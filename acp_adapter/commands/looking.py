@@ -15,6 +15,7 @@ from acp_adapter.handshake import PROTOCOL_VERSION
 from acp_adapter.version import __version__
 from agent_core.activity import Doing, span
 from agent_core.errors import HermesError
+from agent_core.providers.choice import USUAL_WINDOW
 
 if TYPE_CHECKING:
     from agent_core.providers.choice import ModelChoice, ModelFacts
@@ -61,6 +62,8 @@ def show_status(typed: Typed, desk: Desk) -> Told:
     lines += _learned(desk)
     if services is not None:
         lines += [_WRITES_CALLS.format(model=code(model)) for model in services.habits.writing_calls()]
+    if window := _window_in_use(desk):
+        lines.append(window)
     return Told("\n\n".join(lines))
 
 
@@ -98,6 +101,26 @@ def _model_in_use(desk: Desk) -> str:
         return code(desk.session.model_used or desk.model().name)
     except HermesError:
         return "none"
+
+
+def _window_in_use(desk: Desk) -> str:
+    """How large the model's window is, and who says so; '' where there is no model."""
+    try:
+        choice, served = desk.model(), desk.served_window()
+    except HermesError:
+        return ""
+    if choice.api_mode == "offline":
+        return ""
+    if choice.context_length is None:
+        return (
+            f"Window: not known; the meter takes it for {USUAL_WINDOW:,} tokens, which is a guess. Set "
+            "`model.context_length` where you know it."
+        )
+    told = f"Window: {choice.context_length:,} tokens"
+    if served is None or served.tokens != choice.context_length:
+        return f"{told}."
+    most = f"; the model can take {served.maximum:,}" if (served.maximum or 0) > served.tokens else ""
+    return f"{told}, as its server says{most}."
 
 
 def show_tools(_typed: Typed, desk: Desk) -> Told:

@@ -14,6 +14,7 @@ from agent_core.providers.credentials.oauth import BearerSource
 from agent_core.providers.credentials.pool import CredentialPool
 from agent_core.providers.errors import ClassifiedError
 from agent_core.providers.lessons import Lessons
+from agent_core.providers.window_source import AsSet, ServedWindow, WindowSource
 from tools.light_dataclass import dataclass
 
 Connect = Callable[[ModelChoice], Provider]
@@ -34,11 +35,13 @@ class Route:
 
     Attributes:
         lessons: what was learned of their servers; providers that `connect` makes know it too.
+        windows: who knows how large their windows are, beyond what is set.
     """
 
     members: Sequence[Member]
     connect: Connect
     lessons: Lessons = field(default_factory=Lessons)
+    windows: WindowSource = field(default_factory=AsSet)
 
     @classmethod
     def single(cls, choice: ModelChoice, provider: Provider) -> Route:
@@ -47,7 +50,13 @@ class Route:
 
     def begin(self, token: CancelToken) -> TurnRoute:
         """The way of one turn, whose waits end with `token`."""
+        self.windows.begin(self.members[0].choice)
         return TurnRoute(self, token)
+
+    @property
+    def first(self) -> ModelChoice:
+        """The model that is asked first, as far as it is known."""
+        return self.windows.fitted(self.members[0].choice)
 
 
 @dataclass(slots=True)
@@ -85,7 +94,15 @@ class TurnRoute:
 
     @property
     def choice(self) -> ModelChoice:
-        """The model to ask now, with the key to use."""
+        """The model to ask now, with the key to use and the window that it has now."""
+        return self._route.windows.fitted(self._keyed())
+
+    @property
+    def served(self) -> ServedWindow | None:
+        """What the model's server has said of its window."""
+        return self._route.windows.of(self._keyed())
+
+    def _keyed(self) -> ModelChoice:
         if self._choice is None:
             member = self._member
             keyed = self._ready and (member.pool is not None or member.bearer is not None)
@@ -101,7 +118,7 @@ class TurnRoute:
     def provider(self) -> Provider:
         """The connection to it."""
         if self._provider is None:
-            self._provider = self._route.connect(self.choice)
+            self._provider = self._route.connect(self._keyed())
         return self._provider
 
     @property
@@ -111,6 +128,7 @@ class TurnRoute:
 
     def worked(self) -> None:
         """The model answered."""
+        self._route.windows.answered(self._keyed())
         self._refreshed.discard(self._position)
         self._spent.clear()
         if self._member.pool is not None and self._credential is not None:

@@ -15,6 +15,7 @@ from agent_core.providers.credentials.pool import CredentialPool
 from agent_core.providers.credentials.state import pool_state
 from agent_core.providers.credentials.token_store import FILE_NAME as TOKENS_FILE
 from agent_core.providers.credentials.token_store import TokenStore
+from agent_core.providers.knowledge.windows import Windows
 from agent_core.providers.lessons import FILE_NAME as LESSONS_FILE
 from agent_core.providers.lessons import Lessons
 from agent_core.providers.make import make_provider
@@ -29,6 +30,7 @@ class Routes:
     Attributes:
         tokens: the stored sign-ins.
         lessons: what was learned of models' servers.
+        windows: what is learnt of their servers' windows.
     """
 
     def __init__(self, root: Path) -> None:
@@ -37,6 +39,7 @@ class Routes:
         self._pool_state = pool_state(root)
         self.tokens = TokenStore(root / TOKENS_FILE)
         self.lessons = Lessons(root / LESSONS_FILE)
+        self.windows = Windows()
         self._lock = threading.Lock()
 
     def route(self, config: Configuration, choice: ModelChoice) -> Route:
@@ -44,7 +47,9 @@ class Routes:
         fallbacks, problems = resolve_fallbacks(config, choice)
         for problem in problems:
             log.warning("a fallback is left out: %s", problem)
-        return Route([self.member(config, each) for each in (choice, *fallbacks)], self.provider, self.lessons)
+        return Route(
+            [self.member(config, each) for each in (choice, *fallbacks)], self.provider, self.lessons, self.windows
+        )
 
     def member(self, config: Configuration, choice: ModelChoice) -> Member:
         """`choice` with what it signs in with."""

@@ -138,7 +138,7 @@ class Asker:
         finally:
             self.history.broken_off = collector.text  # until a message has it
         self.count(reply.usage, choice)
-        self.compression.services.meter.learn(choice.name, request, reply.usage)
+        self.compression.counted(choice, request, reply.usage)
         return _Failed(_empty(choice)) if _says_nothing(reply) and not self.carried else reply
 
     def _next_step(self, failure: ClassifiedError, failures: int) -> policy.Step:

@@ -10,7 +10,7 @@ from agent_core.context.engine import Compressed, WindowUse
 from agent_core.context.tokens import TokenMeter
 from agent_core.context.view import shown
 from agent_core.messages import Message, text_of
-from agent_core.providers.base import ModelRequest
+from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.services import SessionServices
 from agent_core.turn.history import TurnHistory
@@ -121,6 +121,12 @@ class TurnCompression:
     def fills_half(self, choice: ModelChoice) -> bool:
         """Whether the next request fills half of the window, or of a usual small one where it is not known."""
         return self._use(choice).tokens > (choice.context_length or _SMALL_WINDOW) / 2
+
+    def counted(self, choice: ModelChoice, request: ModelRequest, usage: Usage) -> None:
+        """A request has its answer, and its server says what it was."""
+        services = self.services
+        services.cuts.counted(choice, request, usage, services.meter.estimate(request))
+        services.meter.learn(choice.name, request, usage)
 
     def answered(self) -> None:
         """The request at hand has its answer."""

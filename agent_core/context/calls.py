@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agent_core.messages import Message, text_of
+from tools.calling.by_name import MORE_TOOLS, meant
 from tools.light_dataclass import dataclass
 
 _DECODER = json.JSONDecoder(strict=False)
@@ -81,8 +82,16 @@ def made_calls(messages: Sequence[Message], first: int, end: int) -> Iterator[Ma
             continue
         found = open_calls.pop(message.get("tool_call_id", ""), None)
         if found is not None:
-            name, raw = found
+            name, raw = _meant(*found)
             yield MadeCall(message.get("tool_call_id", ""), name, raw, message, text_of(message["content"]), position)
+
+
+def _meant(name: str, raw: str) -> tuple[str, str]:
+    """The call itself, where it was made by a tool's name."""
+    if name != MORE_TOOLS:
+        return name, raw
+    name, arguments = meant(name, _object(raw))
+    return name, json.dumps(arguments, ensure_ascii=False)
 
 
 def payload_of(text: str) -> Mapping[str, Any]:

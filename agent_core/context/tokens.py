@@ -105,6 +105,14 @@ class TokenMeter:
             tuple(request.messages), tuple(request.tools), count, ratio, beside, counted, estimated
         )
 
+    def forget(self, model: str) -> None:
+        """What was learnt of a model's counts was wrong: its server has not read all of the requests."""
+        self._learnt.pop(model, None)
+
+    def estimate(self, request: ModelRequest) -> float:
+        """The tokens of a request, as far as its text tells: without what counts have taught."""
+        return self._estimate(request)
+
     def _estimate(self, request: ModelRequest) -> float:
         return self._of_tools(request.tools) + self._of_messages(tuple(request.messages))
 

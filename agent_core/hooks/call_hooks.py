@@ -9,11 +9,11 @@ from typing import Any
 from agent_core.hooks.asking import HookAsker
 from tools.approval.actions import Action, CallMcpTool, describe
 from tools.approval.questions import Answer, Question
+from tools.calling.by_name import meant
 from tools.calling.hooks import CallRefused
 from tools.calling.remarks import remarked
 from tools.context import Interrupt, ToolContext
 from tools.light_dataclass import dataclass
-from tools.mcp_port import CALL_BY_NAME
 from tools.result import ToolResult
 
 
@@ -138,14 +138,6 @@ class CallHooks:
             "reason": question.reason,
             "is_risky": question.is_risky,
         }
-
-
-def meant(name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """The tool that a call is of, and its arguments: what the MCP servers' search has found is named."""
-    if name != CALL_BY_NAME:
-        return name, arguments
-    given = arguments.get("arguments")
-    return str(arguments.get("name")), given if isinstance(given, Mapping) else {}
 
 
 def _is_new_each_time(action: Action) -> bool:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from agent_core.mcp.entries import resource_entries, search_entries, tool_entries
 from agent_core.mcp.names import tool_names
 from agent_core.mcp.offers import OfferedTool, Snapshot
+from agent_core.providers.choice import USUAL_WINDOW, is_small
 from agent_core.settings.mcp import ToolSearch
+from tools.calling.by_name import find
 from tools.registry import ToolEntry
 
 _SIGNS_OF_TOKEN = 4
-_USUAL_WINDOW = 128_000
-_MOST_FOUND = 8
-_LONGEST_FOUND = 12_000
-_SHORTEST_PART = 3
-_WORD = re.compile(r"[a-z0-9]+")
 
 
 class ToolShelf:
@@ -32,7 +28,8 @@ class ToolShelf:
         self._labels = labels
         self._search = search
         self._share = share
-        self._window = _USUAL_WINDOW
+        self._window = USUAL_WINDOW
+        self._apart = False
         self._made: dict[str, tuple[tuple[OfferedTool, ...], tuple[ToolEntry, ...]]] = {}
         self._tools: tuple[ToolEntry, ...] = ()
         self._by_name: Mapping[str, tuple[str, str]] = {}
@@ -41,8 +38,13 @@ class ToolShelf:
         self.entries: tuple[ToolEntry, ...] = ()
 
     def fit(self, window: int | None) -> None:
-        """The model takes so many tokens. Tools that are behind the search stay there."""
-        self._window = window or _USUAL_WINDOW
+        """The model takes so many tokens. Tools that are behind the search stay there.
+
+        In a small window all tools but a few are behind one, these too: they need no search of their own.
+        """
+        self._apart = is_small(window) and self._search != "on"
+        if not self._apart:
+            self._window = window or USUAL_WINDOW
         self._arrange()
 
     def update(self, servers: Mapping[str, Snapshot]) -> None:
@@ -66,31 +68,7 @@ class ToolShelf:
 
     def find(self, query: str) -> str:
         """The tools that fit best, as JSON lines; words for where there are none."""
-        found = sorted(self._ranked(query), key=lambda each: (-each[0], each[1].name))[:_MOST_FOUND]
-        lines: list[str] = []
-        length = 0
-        for _, entry in found:
-            line = json.dumps(_told(entry), ensure_ascii=False)
-            length += len(line)
-            if lines and length > _LONGEST_FOUND:
-                break
-            lines.append(line)
-        if lines:
-            return "\n".join(lines)
-        known = ", ".join(entry.name for entry in self._tools[:100]) or "none"
-        return f"No tool fits {query!r}. There are: {known}."
-
-    def _ranked(self, query: str) -> Iterator[tuple[float, ToolEntry]]:
-        words = set(_WORD.findall(query.lower()))
-        for entry in self._tools:
-            named = _WORD.findall(entry.name.lower())
-            described = set(_WORD.findall(entry.description.lower()))
-            arguments = {part for name in entry.schema.get("properties", {}) for part in _WORD.findall(name.lower())}
-            score = 3.0 * sum(_fits(word, named) for word in words)
-            score += sum(word in described for word in words) + 0.5 * sum(word in arguments for word in words)
-            score += 100.0 * (entry.name.lower() == query.strip().lower())
-            if score:
-                yield score, entry
+        return find(self._tools, query)
 
     def _entries_of(self, server: str, tools: tuple[OfferedTool, ...]) -> tuple[ToolEntry, ...]:
         known = self._made.get(server)
@@ -99,6 +77,9 @@ class ToolShelf:
         return known[1]
 
     def _arrange(self) -> None:
+        if self._apart:
+            self.entries = (*self._tools, *self._resources)
+            return
         if not self._searching and self._is_too_long():
             self._searching = search_entries(self._labels)
         self.entries = (*(self._searching or self._tools), *self._resources)
@@ -111,14 +92,3 @@ class ToolShelf:
 
 def _length(entries: Sequence[ToolEntry]) -> int:
     return sum(len(json.dumps(entry.definition(), ensure_ascii=False, default=str)) for entry in entries)
-
-
-def _told(entry: ToolEntry) -> Mapping[str, object]:
-    return {"name": entry.name, "description": entry.description, "arguments": entry.schema}
-
-
-def _fits(word: str, parts: Sequence[str]) -> float:
-    if word in parts:
-        return 1.0
-    longer = [part for part in parts if len(part) >= _SHORTEST_PART]
-    return 0.5 if any(part.startswith(word) or word.startswith(part) for part in longer) else 0.0

@@ -13,9 +13,10 @@ from agent_core.prompt.context_files.telling import HEADING, left_out_line, told
 from agent_core.prompt.environment import environment_text
 from agent_core.prompt.facts import PromptFacts
 from agent_core.prompt.families import Family, family_text
-from agent_core.prompt.guidance import offered_text, working_text
+from agent_core.prompt.guidance import MORE, offered_text, working_text
 from agent_core.prompt.identity import DEFAULT_IDENTITY
 from agent_core.prompt.platforms import platform_text
+from tools.calling.by_name import MORE_TOOLS
 from tools.light_dataclass import dataclass
 
 
@@ -75,6 +76,7 @@ def _layers(sources: PromptSources) -> Iterator[Layer]:
     yield Layer("platform", platform_text(sources.platform))
     yield Layer("guidance", working_text(sources.tools))
     yield Layer("model family", family_text(sources.family))
+    yield Layer(MORE_TOOLS, MORE if MORE_TOOLS in sources.tools else "")
     yield Layer("memory, skills, search", offered_text(sources.tools))
     yield Layer("skills index", sources.skills_index)
     files = sources.context_files

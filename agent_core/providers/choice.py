@@ -12,6 +12,16 @@ from agent_core.providers.base import ApiMode
 from tools.light_dataclass import dataclass
 
 DEFAULT_STALL = 180.0
+USUAL_WINDOW = 128_000
+"""Tokens that a model is taken to take where nobody says it."""
+SMALL_WINDOW = 32_000
+"""Tokens below which a model gets a smaller prompt, and few tools."""
+
+
+def is_small(window: int | None) -> bool:
+    """Whether a window has no room for the whole prompt; one that is not known has."""
+    return window is not None and window < SMALL_WINDOW
+
 
 ReasoningBack = Literal["given", "none", "reasoning_content", "thought_signature"]
 

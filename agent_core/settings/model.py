@@ -75,7 +75,7 @@ class ServerSettings(SettingsPart):
         default_factory=dict, description="`NAME: value` lines that are sent with each request.", repr=False
     )
     context_length: int | None = Field(
-        None, gt=0, description="The model's window, in tokens; empty: what is known of it."
+        None, gt=0, description="The model's window, in tokens; empty: what is known of it, or what its server says."
     )
     max_tokens: int | None = Field(
         None, gt=0, description="The longest answer, in tokens; empty: the server's own limit."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from agent_core.budget import PROGRAMMATIC
 from agent_core.callbacks import Status, Step
 from agent_core.calls.answer_tools import runners_of
 from agent_core.calls.result_images import result_content
+from agent_core.compressing.cut_prompts import cut_words
 from agent_core.compressing.session_compression import CompressionListeners, SessionCompression
 from agent_core.compressing.turn_compression import TurnCompression
 from agent_core.context.view import shown
@@ -28,11 +30,13 @@ from agent_core.messages import (
     Message,
     ToolCall,
     injected_message,
+    parse_arguments,
+    tool_call,
     tool_message,
 )
 from agent_core.prompt.context_files.settings import ContextFileSettings
 from agent_core.providers.base import CacheTtl, ModelRequest, ReasoningEffort, Usage
-from agent_core.providers.choice import ModelChoice
+from agent_core.providers.choice import ModelChoice, is_small
 from agent_core.providers.knowledge.pricing import cost_of
 from agent_core.services import SessionServices
 from agent_core.turn.ending import CLOSING_NOTE, Ending
@@ -40,6 +44,7 @@ from agent_core.turn.result import STOP, StopReason
 from agent_core.turn.turn import Turn
 from agent_core.turn.words import inject, pass_on, show_unread
 from agent_core.workspace import Workspace
+from tools.calling.by_name import MORE_TOOLS, called, more_tools_entry, small_choice
 from tools.delegation_port import Delegation, DelegationLimits, describing
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
@@ -235,6 +240,7 @@ class TurnLoop:
             asker.route = turn.route
 
     def _request(self, turn: Turn, choice: ModelChoice, messages: Sequence[Message]) -> ModelRequest:
+        self._follow_window(turn, choice)
         return ModelRequest(
             model=choice.model,
             messages=({"role": "system", "content": turn.system}, *messages),
@@ -258,6 +264,7 @@ class TurnLoop:
         if reply.unread and (turn.told_unread or turn.closing):
             show_unread(turn, reply)
         choice = turn.route.choice
+        self._tell_of_cuts(turn)
         if turn.callbacks.step_callback is not None:
             turn.callbacks.step_callback(
                 Step(
@@ -265,6 +272,7 @@ class TurnLoop:
                     finish=reply.finish,
                     usage=reply.usage,
                     context_length=choice.context_length,
+                    estimated=self._estimated(turn, asker, reply),
                     model=choice.name,
                     cost=cost_of(reply.usage, choice.facts, self.cache_ttl),
                     session_cost=self.services.spent.cost,
@@ -272,6 +280,24 @@ class TurnLoop:
                 )
             )
         return reply
+
+    def _estimated(self, turn: Turn, asker: Asker, reply: Reply) -> int:
+        """Tokens of the prompt, for the person, where its server has not counted them."""
+        choice = turn.route.choice
+        if reply.usage.input_tokens or choice.api_mode == "offline":
+            return 0
+        return self.services.meter.tokens(choice.name, asker.compression.request(choice))
+
+    def _tell_of_cuts(self, turn: Turn) -> None:
+        """Tell the person, once a session, that the model's server does not read all that it is sent."""
+        choice, services = turn.route.choice, self.services
+        if services.cuts.last is None or not services.cuts.is_cut(choice.context_length):
+            return
+        services.meter.forget(choice.name)
+        if not services.cuts.told and turn.callbacks.status_callback is not None:
+            services.cuts.told = True
+            words = cut_words(choice, services.cuts.last, turn.route.served)
+            turn.callbacks.status_callback(Status("context", words))
 
     def _count(self, turn: Turn, usage: Usage, choice: ModelChoice) -> None:
         self._count_cost(turn, usage, cost_of(usage, choice.facts, self.cache_ttl))
@@ -286,24 +312,35 @@ class TurnLoop:
         asker.carried.clear()
 
     def _use_tools(self, turn: Turn, reply: Reply) -> None:
+        workspace = self.workspace
+        if self.services.behind:
+            workspace = replace(workspace, tools=workspace.tools.plus(more_tools_entry(self.services.behind)))
         runner, nested = runners_of(
             turn,
             self.session_id,
-            self.workspace,
+            workspace,
             self.services,
             self.tool_names(),
             delegation=partial(self.delegation, self),
         )
         turn.repeats.begin_answer()
-        for call, result in runner.run(reply.tool_calls, reply.problems):
+        meant = [call if call["id"] in reply.problems else self._meant(call) for call in reply.tool_calls]
+        for said, (call, result) in zip(reply.tool_calls, runner.run(meant, reply.problems), strict=True):
             turn.edits.see(call, result)
             learn_from(self.services.news, call, result)
             text = with_warning(result.text, nested.take_warnings(call["id"]), "calls_warning")
             text = with_warning(text, turn.repeats.see(call, result))
-            if call is reply.tool_calls[-1]:
+            if said is reply.tool_calls[-1]:
                 text = with_warning(text, turn.budget.warning(), "budget_warning")
             told = replace(result, text=text)
-            turn.history.remember(tool_message(call, result_content(self._with_rules(turn, call, told))))
+            turn.history.remember(tool_message(said, result_content(self._with_rules(turn, call, told))))
+
+    def _meant(self, call: ToolCall) -> ToolCall:
+        """The call itself, where the model calls a tool that is not in its list: nothing about it is different."""
+        if call["function"]["name"] != MORE_TOOLS or not self.services.behind:
+            return call
+        found = called(parse_arguments(call["function"]["arguments"]), self.services.behind)
+        return call if found is None else tool_call(call["id"], found[0], json.dumps(found[1], ensure_ascii=False))
 
     def _with_rules(self, turn: Turn, call: ToolCall, result: ToolResult) -> ToolResult:
         """The result with the rules of the sub-folders that the call worked in."""
@@ -335,9 +372,25 @@ class TurnLoop:
             return turn.steering.take()
         return turn.steering.take_or_close() or None
 
-    def tool_names(self) -> frozenset[str]:
-        """The names of the tools that the model is told of."""
+    def listed_names(self) -> frozenset[str]:
+        """The names of the tools in the model's list."""
         return frozenset(str(tool["function"]["name"]) for tool in self._tool_definitions())  # type: ignore[index]
+
+    def tool_names(self) -> frozenset[str]:
+        """The names of the tools that the model can call, in its list or not."""
+        return self.listed_names() | {entry.name for entry in self.services.behind}
+
+    def _follow_window(self, turn: Turn, choice: ModelChoice) -> None:
+        """Have the list of tools and the system prompt fit the window of who is asked now."""
+        services, small = self.services, is_small(choice.context_length)
+        if services.small is not None and services.small != small:
+            services.small, services.tools = small, None
+            if self.workspace.mcp is not None:
+                self.workspace.mcp.fit(choice.context_length, self.session_id)
+            services.prefix.expect("window")
+        self._tool_definitions()
+        if turn.renew is not None and bool(services.behind) != services.has_small_prompt:
+            turn.system = turn.renew()
 
     def _renew_tools(self, turn: Turn) -> None:
         """Tell the model of tools that came or went with the session's servers; else its list stays as it is."""
@@ -351,11 +404,20 @@ class TurnLoop:
             self.workspace.approvals.note_others()
 
     def _tool_definitions(self) -> Sequence[dict[str, object]]:
-        if self.services.tools is None:
-            self.services.extra_tools = self._extra_tools()
+        services = self.services
+        if services.tools is None:
+            if services.small is None:
+                services.small = is_small(self.aim.target.route.first.context_length)
+            services.extra_tools = self._extra_tools()
             with describing(self.limits):
-                self.services.tools = get_tool_definitions(self.toolsets, self.disabled, toolbox=self.workspace.tools)
-        return self.services.tools
+                told = get_tool_definitions(self.toolsets, self.disabled, toolbox=self.workspace.tools)
+                services.behind = ()
+                if services.small:
+                    told, services.behind = small_choice(
+                        told, select(self.toolsets, self.disabled, self.workspace.tools)
+                    )
+            services.tools = told
+        return services.tools
 
     def offered_tools(self) -> frozenset[str]:
         """The names of the tools that the model is offered, and of their toolsets."""

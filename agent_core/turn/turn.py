@@ -36,6 +36,7 @@ class Turn:
         closing: the budget is spent, and the model is asked for its last words alone.
         told_unread: the model was told that a tool call in its text cannot be read.
         edits: what it has edited since it last checked anything.
+        renew: makes the system prompt anew, for a window of another size; None where it is not the agent's own.
     """
 
     id: str
@@ -57,6 +58,7 @@ class Turn:
     repeats: Repeats = field(default_factory=Repeats)
     told_unread: bool = False
     edits: UncheckedEdits = field(default_factory=UncheckedEdits)
+    renew: Callable[[], str] | None = None
 
     def count(self, usage: Usage, cost: float | None) -> None:
         """Add what one request used."""

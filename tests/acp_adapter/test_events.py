@@ -8,8 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
+from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.events import EventBridge
 from acp_adapter.outbox import MAX_WAITING_CHARS, Outbox
+from acp_adapter.projection import project
 from agent_core.callbacks import CallFinished, CallOutput, CallRequested, CallRunning, CompressionStep, Status, Step
 from agent_core.context.compaction import Compaction
 from agent_core.events import (
@@ -29,9 +31,11 @@ from agent_core.events import (
 from agent_core.interrupt import CancelToken
 from agent_core.messages import INTERRUPTED_RESULT, assistant_message, user_message
 from agent_core.providers.base import Usage
+from agent_core.providers.choice import USUAL_WINDOW
 from agent_core.sessions.memory import NoJournal
 from tests.support.gate import Gate
 from tests.support.waiting import wait_until
+from tools.calling.by_name import MORE_TOOLS
 from tools.context import TodoItem
 from tools.result import ToolResult
 
@@ -134,7 +138,10 @@ async def test_the_plan_and_the_window_are_told() -> None:
     turn.bridge.on_step(Step(1, "stop", Usage(input_tokens=10, output_tokens=5), 100))
     turn.bridge.on_step(Step(1, "stop", Usage(input_tokens=10, output_tokens=5), None))
     turn.bridge.on_step(Step(1, "stop", Usage(output_tokens=5), 100))
-    assert await turn.events() == [PlanChanged(items), ContextUsed(15, 100)]
+    turn.bridge.on_step(Step(1, "stop", Usage(output_tokens=5), 100, estimated=60))
+    turn.bridge.on_step(Step(1, "stop", Usage(input_tokens=2 * USUAL_WINDOW), None))
+    used = [ContextUsed(15, 100), ContextUsed(15, USUAL_WINDOW), ContextUsed(65, 100)]
+    assert await turn.events() == [PlanChanged(items), *used, ContextUsed(2 * USUAL_WINDOW, 2 * USUAL_WINDOW)]
 
 
 async def test_a_tool_call_from_its_first_sight_to_its_end() -> None:
@@ -289,3 +296,15 @@ async def test_a_compression_that_a_turn_leaves_is_shown_as_broken_off() -> None
         ContextCompacted("turn-1-compaction-1", "running"),
         ContextCompacted("turn-1-compaction-1", "cancelled"),
     ]
+
+
+async def test_more_tools_shows_the_tool_that_is_called() -> None:
+    turn = Turn()
+    turn.bridge.on_tool_begun("c", MORE_TOOLS)
+    turn.bridge.on_tool(CallRequested("c", "web_search", {"query": "cats"}))
+    announced, requested = await turn.events()
+    (first,) = project(announced, ClientCapabilities())
+    (second,) = project(requested, ClientCapabilities())
+    assert (first["sessionUpdate"], first["title"]) == ("tool_call", "Use another tool")
+    assert (second["sessionUpdate"], second["kind"]) == ("tool_call_update", "fetch")
+    assert "cats" in second["title"]

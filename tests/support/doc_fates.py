@@ -72,6 +72,7 @@ NOT_RUN: Mapping[str, str] = {
 ENDS_WITH: Mapping[str, tuple[int, str]] = {
     "hermes-acp mcp logout docs": (1, "there is no server of that name"),
     "hermes-acp models": (1, "the stand-in has no list of models"),
+    "hermes-acp models --try ollama:qwen3:8b": (2, "asks at a terminal, and there is none"),
     "hermes-acp permissions revoke 2": (1, "nothing has been allowed for good"),
     "hermes-acp sessions delete ID": (2, "asks at a terminal, and there is none"),
 }

@@ -64,6 +64,9 @@ class ModelServer:
         self._changed = threading.Condition()
         self._requests: deque[Recorded] = deque(maxlen=keep)
         self._arrived = 0
+        # What the server answers on other paths than those of completions: JSON, or what makes it.
+        self.pages: dict[str, Any] = {}
+        self.asked_pages: list[tuple[str, str, dict[str, str]]] = []
         self.disconnected = threading.Event()
         self.errors: list[BaseException] = []
         self._http = _HttpServer(self)
@@ -176,7 +179,20 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
         pass
 
+    def _page(self) -> bool:
+        """Answer with a page of the test's, if there is one."""
+        owner = self.server.owner
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        owner.asked_pages.append((self.command, self.path, headers))
+        page = owner.pages.get(self.path)
+        if page is None:
+            return False
+        self._send(200, "application/json", json.dumps(page() if callable(page) else page).encode())
+        return True
+
     def do_GET(self) -> None:
+        if self._page():
+            return
         if self.path.split("?")[0] != "/v1/models":
             self._send(404, "text/plain", b"no such path")
             return
@@ -190,6 +206,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         dialect = dialect_for(self.path)
         if dialect is None:
+            if self._page():
+                return
             self._send(404, "text/plain", b"no such path")
             return
         owner = self.server.owner

@@ -18,6 +18,7 @@ from agent_core.providers.credentials.pool import CredentialPool
 from agent_core.providers.credentials.state import MemoryPoolState
 from agent_core.providers.lessons import Lessons
 from agent_core.providers.make import make_provider
+from agent_core.providers.window_source import AsSet, WindowSource
 from tests.support.agents import make_agent
 from tests.support.choices import choice_for
 
@@ -67,8 +68,14 @@ def pooled(choice: ModelChoice) -> Member:
 AgentOver = Callable[..., AIAgent]
 
 
-def agent_over(cwd: Path, connect: Connections, choices: Sequence[ModelChoice], **options: Any) -> AIAgent:
-    """An agent that asks `choices` in turn."""
-    route = Route([pooled(choice) for choice in choices], connect, connect.lessons)
+def agent_over(
+    cwd: Path,
+    connect: Connections,
+    choices: Sequence[ModelChoice],
+    windows: WindowSource | None = None,
+    **options: Any,
+) -> AIAgent:
+    """An agent that asks `choices` in turn; their windows are as they say, where nobody else knows more."""
+    route = Route([pooled(choice) for choice in choices], connect, connect.lessons, windows or AsSet())
     options.setdefault("patience", quick())
     return make_agent(cwd, provider=connect(choices[0]), route=route, **options)

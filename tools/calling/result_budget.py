@@ -10,6 +10,9 @@ from tools.settings import ToolSettings
 _CHARS_A_TOKEN = 4
 _RESULT_PART, _ANSWER_PART = 0.15, 0.30
 _MIN_RESULT, _MIN_ANSWER, _MIN_SHARE = 8_000, 16_000, 1_000
+_PROMPT_TOKENS = 2_000
+"""Of a small window, what the system prompt and the tools take."""
+_FREE_RESULT_PART, _FREE_ANSWER_PART = 0.4, 0.67
 _PAGE_PART = 0.9
 """Of a result's limit, what a page of a file may have: the rest is for what stands around it."""
 
@@ -18,13 +21,18 @@ def fitted(settings: ToolSettings, window: int | None) -> ToolSettings:
     """The settings with limits of results that fit a window of so many tokens; None: it is not known, all stays.
 
     One result gets 15 % of a window at most, the results of an answer 30 %; never less than 8,000 and 16,000
-    characters, never more than is set.
+    characters, where a window has that much room beside the prompt, and never more than is set.
     """
     if window is None:
         return settings
     chars = window * _CHARS_A_TOKEN
-    result = min(settings.max_result_chars, max(_MIN_RESULT, int(chars * _RESULT_PART)))
-    answer = min(settings.max_answer_chars, max(_MIN_ANSWER, int(chars * _ANSWER_PART)))
+    free = max(window - _PROMPT_TOKENS, _PROMPT_TOKENS) * _CHARS_A_TOKEN
+    least_result, least_answer = (
+        min(_MIN_RESULT, int(free * _FREE_RESULT_PART)),
+        min(_MIN_ANSWER, int(free * _FREE_ANSWER_PART)),
+    )
+    result = min(settings.max_result_chars, max(least_result, int(chars * _RESULT_PART)))
+    answer = min(settings.max_answer_chars, max(least_answer, int(chars * _ANSWER_PART)))
     if (result, answer) == (settings.max_result_chars, settings.max_answer_chars):
         return settings
     page = min(settings.read.max_chars, int(result * _PAGE_PART))

@@ -25,23 +25,36 @@ prices are US dollars for a million tokens, in for the prompt, cached for what t
 answer; - is unknown. The model with the star is the configured one.
 
 exit codes:
-  0    something was found
-  1    nothing was found, or the settings cannot be used; stderr says why
-  2    the command line was wrong
+  0    something was found; with --try: the model was tried, whatever came of it
+  1    nothing was found, the model could not be asked, you said no, or the settings cannot be used; stderr says why
+  2    the command line was wrong, or --yes is missing where nobody can be asked
 
 examples:
   hermes-acp models
   hermes-acp models --provider openrouter | grep coder
   hermes-acp models --local
+  hermes-acp models --try ollama:qwen3:8b
 """
 
 
 def main(argv: list[str]) -> int:
     """Run `hermes-acp models` with the arguments `argv`; the result is the exit code."""
-    options = _parser().parse_args(argv)
+    parser = _parser()
+    options = parser.parse_args(argv)
+    if options.local and options.try_model:
+        parser.error("--try asks one model, --local lists servers: give one of them")
+    if (options.yes or options.json) and not options.try_model:
+        parser.error("--yes and --json go with --try")
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
-        code = _local(options.profile) if options.local else _listed(options.provider, options.profile)
+        if options.local:
+            code = _local(options.profile)
+        elif options.try_model:
+            from acp_adapter.cli.trying_model import try_model  # noqa: PLC0415 - loaded for what is asked only
+
+            code = try_model(options)
+        else:
+            code = _listed(options.provider, options.profile)
         sys.stdout.flush()
     except HermesError as problem:
         return _fail(problem.public)
@@ -86,6 +99,12 @@ def _parser() -> argparse.ArgumentParser:
     which.add_argument("--provider", metavar="NAME", help="whose models (default: the configured provider)")
     which.add_argument("--local", action="store_true", help="look for model servers on this machine instead")
     parser.add_argument("--profile", metavar="NAME", help="the profile whose settings count")
+    trying = parser.add_argument_group("trying a model")
+    trying.add_argument(
+        "--try", dest="try_model", metavar="MODEL", help="see with ten short tasks whether it can use tools"
+    )
+    trying.add_argument("--yes", action="store_true", help="do not ask before tokens are spent")
+    trying.add_argument("--json", action="store_true", help="the outcome as JSON")
     return parser
 
 

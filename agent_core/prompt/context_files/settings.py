@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Self
 
 from agent_core.prompt.context_files.names import DEFAULT_NAMES
+from agent_core.providers.choice import is_small
 from tools.light_dataclass import dataclass
 
 _LEAST, _MOST = 20_000, 500_000
 _SHARE = 0.06
-_SMALL_SHARE = 0.25
+_NARROW_SHARE, _SMALL_SHARE = 0.25, 0.125
 _CHARS_A_TOKEN = 4
 
 
@@ -50,7 +51,8 @@ class ContextNarrowing:
 def chars_of_a_file(window: int | None, max_chars: int | None) -> int:
     """How many characters of one rules file the model is told.
 
-    20,000, or 6 % of the window where that is more; never more than a quarter of a small window, or than is set.
+    20,000, or 6 % of the window where that is more; never more than is set, than a quarter of a narrow window, or an
+    eighth of a small one: all of them together have twice as much, and the conversation needs room too.
 
     Args:
         window: in tokens; None where it is not known.
@@ -59,5 +61,6 @@ def chars_of_a_file(window: int | None, max_chars: int | None) -> int:
     most = _LEAST
     if window is not None:
         chars = window * _CHARS_A_TOKEN
-        most = min(max(_LEAST, int(chars * _SHARE)), int(chars * _SMALL_SHARE), _MOST)
+        share = _SMALL_SHARE if is_small(window) else _NARROW_SHARE
+        most = min(max(_LEAST, int(chars * _SHARE)), int(chars * share), _MOST)
     return most if max_chars is None else min(most, max_chars)

@@ -212,10 +212,15 @@ def _url(base_url: str, kind: Listing) -> str:
 
 
 def _headers(question: _Question) -> Mapping[str, str]:
-    choice = question.choice
-    headers = {"Accept": "application/json", **dict(choice.headers)}
+    headers = headers_of(question.choice)
     if question.anthropic:
         headers.setdefault("anthropic-version", _ANTHROPIC_VERSION)
+    return headers
+
+
+def headers_of(choice: ModelChoice) -> dict[str, str]:
+    """What a question to the server of `choice` about itself is sent with: its key goes where requests send it."""
+    headers = {"Accept": "application/json", **dict(choice.headers)}
     if choice.api_key and choice.dialect.auth == "bearer":
         headers["Authorization"] = f"Bearer {choice.api_key}"
     elif choice.api_key:

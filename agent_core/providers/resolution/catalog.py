@@ -286,7 +286,7 @@ _LOCAL = (
         "Ollama",
         11434,
         "https://docs.ollama.com/api/openai-compatibility",
-        "set `context_length` to the window that the server was started with",
+        "its window is small by default: start it with `OLLAMA_CONTEXT_LENGTH=65536 ollama serve`",
     ),
     _on_this_machine("lmstudio", "LM Studio", 1234, "https://lmstudio.ai/docs/developer/core/server", ""),
     _on_this_machine(

@@ -19,6 +19,7 @@ from agent_core.messages import (
     text_of,
 )
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText, audio_mime
+from tools.calling.by_name import meant
 from tools.result import ToolResult, from_text
 
 
@@ -59,7 +60,7 @@ def _results(messages: Iterable[Message]) -> dict[str, ToolResult]:
 
 
 def _call(call: ToolCall, cwd: str, result: ToolResult) -> Iterator[SessionEvent]:
-    name, arguments = call["function"]["name"], _arguments(call["function"]["arguments"])
+    name, arguments = meant(call["function"]["name"], _arguments(call["function"]["arguments"]))
     yield ToolRequested(call["id"], name, arguments, cwd, announced=False)
     yield ToolFinished(call["id"], name, arguments, cwd, result)
 

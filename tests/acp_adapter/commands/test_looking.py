@@ -24,7 +24,9 @@ from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice, ModelFacts
 from agent_core.providers.knowledge.pricing import Spent
 from agent_core.providers.lessons import Lessons
+from agent_core.providers.window_source import ServedWindow
 from agent_core.sessions.records import RESET, StoredEvent, TurnRecord
+from tests.support.each import each
 from tools.registry import ToolEntry
 
 _FACTS = ModelFacts(context_length=200_000, input_price=3.0, output_price=15.0)
@@ -45,6 +47,8 @@ class _Desk:
             "north", "opus", "offline", "", "given", facts=_FACTS, context_length=200_000
         )
     )
+    served: ServedWindow | None = None
+    told: list[dict[str, object]] | None = None
     messages: list[Message] = field(default_factory=list)
     spent: Spent = field(default_factory=Spent)
     meter: TokenMeter = field(default_factory=TokenMeter)
@@ -62,6 +66,9 @@ class _Desk:
             raise AuthRequired("No model is configured.")
         return self.choice
 
+    def served_window(self) -> ServedWindow | None:
+        return self.served
+
     @property
     def session(self) -> Any:
         services = SimpleNamespace(
@@ -69,6 +76,7 @@ class _Desk:
             system="one word " * 44 + "last",
             omissions=Omissions(),
             meter=self.meter,
+            tools=self.told,
             activity=Activity(),
             spent=self.spent,
             prompt_layers=(("identity", 180), ("heading", 4), ("a|b/AGENTS.md", 200)),
@@ -121,6 +129,21 @@ def test_servers_are_shown_with_what_went_wrong():
     assert rows[2] == "| files | ready | 2 tools |  |"
     assert rows[3] == "| a\\|b\\` | failed |  | It ended at once \\| code 1 |"
     assert "odd: its schema" in rows[4]
+
+
+@each(
+    ("window", "served", "told"),
+    [
+        (200_000, None, "Window: 200,000 tokens."),
+        (4_096, ServedWindow("ollama", 4_096, 131_072), "as its server says; the model can take 131,072."),
+        (8_192, ServedWindow("vllm", 8_192), "Window: 8,192 tokens, as its server says."),
+        (32_768, ServedWindow("ollama", 4_096, 131_072), "Window: 32,768 tokens."),
+        (None, None, "the meter takes it for 128,000 tokens, which is a guess."),
+    ],
+)
+def test_status_tells_the_window_and_who_says_so(window, served, told):
+    choice = ModelChoice("north", "opus", "chat_completions", "", "given", context_length=window)
+    assert told in _typed("/status", _Desk(choice=choice, served=served))
 
 
 def test_tools_are_shown_by_toolset_those_of_servers_last():

@@ -24,7 +24,8 @@ from tests.support.model_server import Reply, Status, ToolCall
 from tests.support.wire_agents import PROTOCOLS, pooled, wired
 
 LONG = "lorem ipsum dolor sit amet " * 100  # about 700 tokens
-WINDOW = 30_000  # most of it taken by the tools
+SMALL = 20_000  # a window with few tools in the list
+WINDOW = 30_000
 
 
 @pytest.fixture(params=PROTOCOLS)
@@ -60,7 +61,7 @@ def fixed_part(agent):
 def small(model_server, over, protocol):
     """An agent whose window holds its tools and about five turns of `talk` before it is time to compress."""
     model_server.add(Reply("hi"))
-    probe = over(wired(model_server.base_url, protocol))
+    probe = over(wired(model_server.base_url, protocol, context_length=SMALL))
     probe.chat("hello")
     window = 2 * (fixed_part(probe) + 5 * 700)
 

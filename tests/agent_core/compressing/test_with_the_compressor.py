@@ -17,6 +17,7 @@ from tests.support.model_server import ModelServer, Reply, Status, ToolCall
 from tests.support.wire_agents import PROTOCOLS, pooled, wired
 
 CALLS = 12
+SMALL = 20_000  # a window with few tools in the list
 
 
 @pytest.fixture(params=PROTOCOLS)
@@ -42,7 +43,7 @@ def fixed(agent: AIAgent) -> int:
 def window(model_server, over, protocol):
     """One that the tools fill to less than a half, and five of the files as well."""
     model_server.add(Reply("hi"))
-    probe = over(wired(model_server.base_url, protocol))
+    probe = over(wired(model_server.base_url, protocol, context_length=SMALL))
     probe.chat("hello")
     return fixed(probe) + 12_000
 

@@ -32,15 +32,26 @@ def test_a_few_tools_are_told_each() -> None:
 
 def test_tools_beyond_a_tenth_of_the_window_are_behind_a_search() -> None:
     shelf = ToolShelf({"git": "git"})
-    shelf.update({"git": ready(*(tool(f"tool{number}", "x" * 400) for number in range(20)))})
-    assert len(shelf.entries) == 20  # about 2,500 tokens: little for 128,000
-    shelf.fit(16_000)
+    shelf.update({"git": ready(*(tool(f"tool{number}", "x" * 400) for number in range(30)))})
+    assert len(shelf.entries) == 30  # about 4,000 tokens: little for 128,000
+    shelf.fit(32_000)
     assert names(shelf) == ["mcp_find_tools", "mcp_call_tool"]
     # Once they are there they stay, whatever comes and goes: the list that the model has must not change.
     before = shelf.entries
     shelf.fit(1_000_000)
     shelf.update({"git": ready(tool("log"))})
     assert shelf.entries == before
+
+
+def test_tools_need_no_search_of_their_own_in_a_small_window_which_has_one_for_all() -> None:
+    shelf = ToolShelf({"git": "git"})
+    shelf.update({"git": ready(*(tool(f"tool{number}", "x" * 400) for number in range(30)))})
+    shelf.fit(8_000)
+    assert len(shelf.entries) == 30
+    shelf.fit(32_000)
+    assert names(shelf) == ["mcp_find_tools", "mcp_call_tool"]
+    shelf.fit(8_000)
+    assert len(shelf.entries) == 30
 
 
 def test_the_setting_decides_where_it_is_on_or_off() -> None:

@@ -23,7 +23,8 @@ LINES = "".join(f"line {number}\n" for number in range(1, 2001))
         (100_000, 60_000, 120_000),
         (32_000, 19_200, 38_400),
         (8_000, 8_000, 16_000),
-        (1, 8_000, 16_000),
+        (4_096, 3_353, 5_617),
+        (1, 3_200, 5_360),
     ],
 )
 def test_limits_follow_the_window_between_floor_and_setting(window: int | None, result: int, answer: int) -> None:

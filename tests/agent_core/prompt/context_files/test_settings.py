@@ -23,7 +23,8 @@ from tools.approval.persistence_paths import run_later
     ("window", "wanted", "chars"),
     [
         (None, None, 20_000),
-        (8_000, None, 8_000),
+        (8_000, None, 4_000),
+        (16_000, None, 8_000),
         (32_000, None, 20_000),
         (200_000, None, 48_000),
         (10_000_000, None, 500_000),

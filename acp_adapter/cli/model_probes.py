@@ -1,0 +1,319 @@
+"""Ten short tasks that show whether a model can use tools: each a turn of a real agent in a folder of its own.
+
+What a model claims is not looked at: a task is passed when its files are as they should be, or the answer says what
+stands in them. No commands run, nobody is asked, and only the folder can be written to.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent_core.agent import AIAgent
+from agent_core.asking.route import Route
+from agent_core.asking.survive import Patience
+from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested, Step, ToolProgress
+from agent_core.context.estimate import text_tokens, tools_tokens
+from agent_core.errors import HermesError
+from agent_core.interrupt import CancelToken
+from agent_core.prompt.context_files.settings import ContextFileSettings
+from agent_core.prompt.settings import PromptSettings
+from agent_core.workspace import local_workspace
+from tools.toolsets import get_tool_definitions
+
+PROBE_SECONDS = 300.0
+_TOOLSETS = ("files", "planning")
+_MOST_REQUESTS = 5
+_PROMPT_TOKENS = 700
+_ANSWER_TOKENS = 150
+_LONG = "".join(
+    f"Line {number} of a long file: {number * 7919} items, {number % 7} of them broken.\n" for number in range(60)
+)
+_ODD = "Grüße aus 東京 🙂: \"quoted\", 'single', a \\backslash\\, a tab\there, {braces} and 100 %."
+
+
+@dataclass(slots=True)
+class Seen:
+    """What a model did in one task.
+
+    Attributes:
+        answers: by answer in order, the calls that it made: tool and arguments.
+        failed: the tools of calls that failed.
+    """
+
+    folder: Path
+    text: str = ""
+    answers: list[list[tuple[str, Mapping[str, Any]]]] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    _began: bool = True
+
+    def called(self, *names: str) -> bool:
+        """Whether one of these tools was called."""
+        return any(name in names for calls in self.answers for name, _ in calls)
+
+    def content(self, name: str) -> str:
+        """What a file holds, without line ends at its end; '' where there is none."""
+        try:
+            return (self.folder / name).read_bytes().decode().rstrip("\n")
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    def hear(self, progress: ToolProgress) -> None:
+        """A call goes on."""
+        if isinstance(progress, CallRequested):
+            if self._began:
+                self.answers.append([])
+                self._began = False
+            self.answers[-1].append((progress.name, progress.arguments))
+        elif isinstance(progress, CallFinished) and progress.result.failed:
+            self.failed.append(progress.name)
+
+    def step(self, step: Step) -> None:
+        """A request is over; what is called next belongs to its answer."""
+        self._began = True
+        self.requests += 1
+        self.input_tokens += step.usage.input_tokens or 0
+        self.output_tokens += step.usage.output_tokens or 0
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A task.
+
+    Attributes:
+        shows: what it shows, for the table.
+        files: that are there before.
+        passed: whether it was done.
+        requests: that it takes, as a rule.
+        is_needed: an agent is of no use where this fails.
+    """
+
+    name: str
+    shows: str
+    prompt: str
+    passed: Callable[[Seen], bool]
+    files: Mapping[str, str] = field(default_factory=dict)
+    requests: int = 2
+    is_needed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a task went; `why` is '' where it was passed."""
+
+    probe: Probe
+    passed: bool
+    why: str
+    requests: int
+    input_tokens: int
+    output_tokens: int
+
+
+def _two_edits(seen: Seen) -> bool:
+    nested = any(
+        isinstance(given.get("edits"), list) and all(isinstance(edit, dict) for edit in given["edits"])
+        for calls in seen.answers
+        for _, given in calls
+    )
+    return nested and seen.content("settings.txt") == "color = green\nsize = large\nshape = round"
+
+
+def _side_by_side(seen: Seen) -> bool:
+    first = [name for name, _ in seen.answers[0]] if seen.answers else []
+    return first.count("read_file") > 1 and "12" in seen.text
+
+
+PROBES: tuple[Probe, ...] = (
+    Probe(
+        "read",
+        "reads a file instead of guessing",
+        "What is the code word in notes.txt? Answer with that word.",
+        lambda seen: seen.called("read_file", "search_files") and "marmalade" in seen.text.lower(),
+        {"notes.txt": "Some notes.\nThe code word is marmalade.\n"},
+        is_needed=True,
+    ),
+    Probe(
+        "edit",
+        "changes one place, and nothing else",
+        "In colors.txt the sky is green. Make it blue; leave everything else as it is.",
+        lambda seen: seen.content("colors.txt") == "grass: green\nsky: blue\nleaf: green",
+        {"colors.txt": "grass: green\nsky: green\nleaf: green\n"},
+        3,
+        is_needed=True,
+    ),
+    Probe(
+        "patch",
+        "writes code that fits its surroundings",
+        "In shop.py write a function total(prices) under the line “# below”, which returns the sum of the prices.",
+        lambda seen: _runs(seen.content("shop.py")),
+        {"shop.py": "TAX = 2\n\n# below\n\n\ndef half(price):\n    return price / 2\n"},
+        3,
+        is_needed=True,
+    ),
+    Probe(
+        "nested",
+        "gives a tool a list of objects",
+        "In settings.txt make red green and small large, with a single call of patch that has both in `edits`.",
+        _two_edits,
+        {"settings.txt": "color = red\nsize = small\nshape = round\n"},
+        3,
+    ),
+    Probe(
+        "parallel",
+        "makes two calls in one answer",
+        "Read one.txt and two.txt, both at once in one answer, and tell me the sum of the two numbers.",
+        _side_by_side,
+        {"one.txt": "5\n", "two.txt": "7\n"},
+    ),
+    Probe(
+        "unknown tool",
+        "does not make up tools",
+        "Send an e-mail with hello to anna@example.com, with the tool send_email. If you have no such tool, say so.",
+        lambda seen: not seen.called("send_email") and not seen.failed and bool(seen.text.strip()),
+        requests=1,
+    ),
+    Probe(
+        "long argument",
+        "writes 4 kB without a mistake",
+        f"Write a file copy.txt with exactly this text:\n\n{_LONG}",
+        lambda seen: seen.content("copy.txt") == _LONG.rstrip("\n"),
+    ),
+    Probe(
+        "unicode",
+        "keeps quotes, backslashes and other scripts",
+        f"Write a file odd.txt that holds exactly this one line:\n\n{_ODD}",
+        lambda seen: seen.content("odd.txt") == _ODD,
+    ),
+    Probe(
+        "no call",
+        "answers without a tool where none is needed",
+        "What is 20 + 22? Answer with the number alone.",
+        lambda seen: not seen.answers and "42" in seen.text,
+        requests=1,
+    ),
+    Probe(
+        "after an error",
+        "goes on after a tool has failed",
+        "Read missing.txt. If that fails, read backup.txt, and tell me the city that it names.",
+        lambda seen: "read_file" in seen.failed and "lisbon" in seen.text.lower(),
+        {"backup.txt": "City: Lisbon\n"},
+        3,
+        is_needed=True,
+    ),
+)
+
+
+def _runs(code: str) -> bool:
+    """Whether the code has the function that was asked for; nothing of it is run."""
+    import ast  # noqa: PLC0415 - here alone
+
+    try:
+        functions = {node.name: node for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return functions.keys() == {"total", "half"} and len(functions["total"].args.args) == 1 and "TAX = 2" in code
+
+
+def estimated_tokens() -> tuple[int, int]:
+    """About the tokens of all prompts and of all answers, as a rule."""
+    fixed = tools_tokens(get_tool_definitions(_TOOLSETS, quiet=True)) + _PROMPT_TOKENS
+    prompts = sum(probe.requests * (fixed + text_tokens(probe.prompt) + _ANSWER_TOKENS) for probe in PROBES)
+    answers = sum(probe.requests * _ANSWER_TOKENS for probe in PROBES) + text_tokens(_LONG) + text_tokens(_ODD)
+    return int(round(prompts, -2)), int(round(answers, -2))
+
+
+def run_probe(probe: Probe, route: Route, seconds: float = PROBE_SECONDS) -> Outcome:
+    """Do one task with the first model of `route`, for at most `seconds`.
+
+    Raises:
+        HermesError: the model could not be asked.
+    """
+    with tempfile.TemporaryDirectory(prefix="hermes-try-") as folder:
+        place = Path(folder).resolve()
+        for name, text in probe.files.items():
+            (place / name).write_text(text, encoding="utf-8", newline="")
+        return _judged(probe, _watched(probe, route, place, seconds))
+
+
+def _watched(probe: Probe, route: Route, place: Path, seconds: float) -> tuple[Seen, str]:
+    """What the model did, and why it ended where it should not have."""
+    seen, token = Seen(place), CancelToken()
+    choice = route.members[0].choice
+    agent = AIAgent(
+        choice.model,
+        route.connect(choice),
+        enabled_toolsets=_TOOLSETS,
+        max_iterations=_MOST_REQUESTS,
+        workspace=local_workspace(place, mode="accept_edits"),
+        route=route,
+        patience=Patience(attempts=2),
+        prompt=PromptSettings(context_files=ContextFileSettings(enabled=False)),
+        verify_on_stop=False,
+        callbacks=AgentCallbacks(tool_progress_callback=seen.hear, step_callback=seen.step),
+    )
+    timer = threading.Timer(seconds, token.cancel)
+    timer.daemon = True
+    timer.start()
+    try:
+        result = agent.run_conversation(probe.prompt, token=token)
+    finally:
+        timer.cancel()
+        agent.workspace.close()
+    seen.text = result["final_response"]
+    if result["interrupted"]:
+        return seen, f"no end within {seconds:g} s"
+    return seen, "" if result["stop_reason"] == "end_turn" else f"it ended with {result['stop_reason']}"
+
+
+def _judged(probe: Probe, watched: tuple[Seen, str]) -> Outcome:
+    seen, why = watched
+    passed = not why and probe.passed(seen)
+    if not passed and not why:
+        calls = [name for answer in seen.answers for name, _ in answer]
+        why = f"it called {', '.join(dict.fromkeys(calls))}" if calls else "it called no tool"
+        why += f"; {', '.join(dict.fromkeys(seen.failed))} failed" if seen.failed else ""
+    return Outcome(probe, passed, "" if passed else why, seen.requests, seen.input_tokens, seen.output_tokens)
+
+
+def run_all(route: Route, heard: Callable[[Outcome], None], seconds: float = PROBE_SECONDS) -> list[Outcome]:
+    """Do all tasks, one after the other; `heard` is told of each.
+
+    Raises:
+        HermesError: the model could not be asked the first time. Later failures are outcomes.
+    """
+    found: list[Outcome] = []
+    for probe in PROBES:
+        try:
+            outcome = run_probe(probe, route, seconds)
+        except HermesError as problem:
+            if not found:
+                raise
+            outcome = Outcome(probe, passed=False, why=problem.public, requests=1, input_tokens=0, output_tokens=0)
+        found.append(outcome)
+        heard(outcome)
+    return found
+
+
+def fit_for(outcomes: Sequence[Outcome]) -> str:
+    """A sentence about what the model is fit for."""
+    failed = [each for each in outcomes if not each.passed]
+    needed = [each.probe.name for each in failed if each.probe.is_needed]
+    calls = [each for each in outcomes if each.probe.requests > 1]
+    if not failed:
+        return "It is fit for an agent's work: everything passed."
+    if not any(each.passed for each in calls):
+        return (
+            "It is fit for talk, not for work: it used no tool as it should. If it can use tools elsewhere, its "
+            "server does not pass them on (llama.cpp wants --jinja, vLLM --enable-auto-tool-choice)."
+        )
+    if needed:
+        return f"It is not fit for an agent's work: it failed at {', '.join(needed)}."
+    names = ", ".join(each.probe.name for each in failed)
+    return f"It is fit for an agent's work, with care: it failed at {names}."
