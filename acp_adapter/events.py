@@ -65,6 +65,7 @@ _NOTICES: Mapping[StatusKind, Severity] = {
     "storage": "warning",
     "undelivered": "warning",
     "unread": "warning",
+    "unknown_end": "warning",
     "unused": "warning",
 }
 

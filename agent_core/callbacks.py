@@ -126,6 +126,7 @@ StatusKind = Literal[
     "retry",
     "storage",
     "undelivered",
+    "unknown_end",
     "unread",
     "unused",
 ]

@@ -43,6 +43,7 @@ class Reply:
 
     Attributes:
         tool_calls: their arguments are always the text of a JSON object.
+        finish_word: the server's own word for `finish`, where that is `unknown`.
         problems: by call id, what is wrong with a call's arguments; such a call is answered with it and not run.
         items: what only the model that answered understands.
         unread: the end of the text, which means to be a tool call and was not shown; '' where there is none.
@@ -56,6 +57,7 @@ class Reply:
     usage: Usage
     problems: Mapping[str, str] = field(default_factory=dict)
     items: tuple[dict[str, object], ...] = ()
+    finish_word: str = ""
     unread: str = ""
     unread_problem: str = ""
 
@@ -115,6 +117,7 @@ class Collector:
     asked: ModelRequest | None = None
     usage: Usage = field(default_factory=Usage)
     finish: FinishReason | None = None
+    finish_word: str = ""
     _size: int = 0
     _text: list[str] = field(default_factory=list)
     _reasoning: list[str] = field(default_factory=list)
@@ -166,8 +169,8 @@ class Collector:
                 self._keep(item, index)
             case UsageReport(usage=usage):
                 self.usage = usage
-            case Finished(reason=reason):
-                self.finish = reason
+            case Finished(reason=reason, word=word):
+                self.finish, self.finish_word = reason, word
         if self._size > LARGEST_ANSWER and self.finish is None:
             self.finish = "oversized"
 
@@ -195,6 +198,7 @@ class Collector:
             self.usage,
             problems,
             tuple(self._items),
+            self.finish_word,
             unread,
             unreadable,
         )

@@ -30,10 +30,10 @@ from tools.light_dataclass import dataclass
 from tools.result import error
 
 _GO_ON = (
-    "[Your answer was cut off here: the connection broke. The person has seen it up to this point. "
+    "[Your answer was cut off here. The person has seen it up to this point. "
     "Go on exactly where it stops, and repeat nothing.]"
 )
-_LOST_CALL = "The connection broke before the call was complete; nothing was run."
+_LOST_CALL = "The answer broke off before the call was complete; nothing was run."
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,9 @@ class Asker:
 
     def ask(self) -> Reply:
         """One complete answer; what of it broke off on the way is in the history, unfinished.
+
+        An answer without a word or a call is asked for again; behind results of tools it is given, for the model may
+        have nothing to say of them.
 
         Raises:
             TurnInterrupted: the turn was cancelled.
@@ -139,7 +142,13 @@ class Asker:
             self.history.broken_off = collector.text  # until a message has it
         self.count(reply.usage, choice)
         self.compression.counted(choice, request, reply.usage)
-        return _Failed(_empty(choice)) if _says_nothing(reply) and not self.carried else reply
+        if _says_nothing(reply) and not self.carried and not self._may_say_nothing(reply):
+            return _Failed(_empty(choice, reply.finish_word))
+        return reply
+
+    def _may_say_nothing(self, reply: Reply) -> bool:
+        since = self.history.messages[self.history.start :]
+        return reply.finish != "unknown" and any(message["role"] == "tool" for message in since)
 
     def _next_step(self, failure: ClassifiedError, failures: int) -> policy.Step:
         step = policy.decide(failure, self._situation(failure, failures))
@@ -255,11 +264,12 @@ class Asker:
 
 
 def _says_nothing(reply: Reply) -> bool:
-    return not reply.text.strip() and not reply.tool_calls and reply.finish in {"stop", "tool_calls"}
+    return not reply.text.strip() and not reply.tool_calls and reply.finish in {"stop", "tool_calls", "unknown"}
 
 
-def _empty(choice: ModelChoice) -> ClassifiedError:
-    cause = f"{choice.endpoint} gave an empty answer for model {choice.model}."
+def _empty(choice: ModelChoice, word: str) -> ClassifiedError:
+    why = f" (finish_reason: {word})" if word else ""
+    cause = f"{choice.endpoint} gave an empty answer for model {choice.model}{why}."
     return ClassifiedError(
         reason="server_error",
         retryable=True,

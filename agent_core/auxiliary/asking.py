@@ -24,7 +24,7 @@ class Completion:
     Attributes:
         model: which one, as provider:model.
         cost: US dollars; None where a price or a count is not known.
-        truncated: the answer was cut off at its limit.
+        truncated: the answer was cut off at its limit, or nobody can say whether it is complete.
     """
 
     text: str
@@ -93,8 +93,9 @@ def _other_key(route: TurnRoute, failure: ClassifiedError, asked: set[str | None
 def _completion(reply: Reply, choice: ModelChoice) -> Completion:
     if reply.finish == "refusal":
         raise Unanswered("it refused")
-    truncated = reply.finish in {"length", "oversized"}
+    truncated = reply.finish in {"length", "oversized", "unknown"}
     text = reply.text.strip()
     if not text:
-        raise Unanswered("the limit (max_tokens) left no room for text" if truncated else "its answer has no text")
+        full = reply.finish in {"length", "oversized"}
+        raise Unanswered("the limit (max_tokens) left no room for text" if full else "its answer has no text")
     return Completion(text, choice.name, reply.usage, cost_of(reply.usage, choice.facts), truncated)

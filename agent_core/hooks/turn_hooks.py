@@ -104,7 +104,7 @@ def must_go_on(hooks: SessionHooks, turn: Turn, reply: Reply) -> str:
     Raises:
         TurnInterrupted: the turn was cancelled.
     """
-    if reply.finish != "stop" or not reply.text.strip() or not turn.budget.left:
+    if reply.finish not in {"stop", "unknown"} or not reply.text.strip() or not turn.budget.left:
         return ""
     return _interruptible(lambda: hooks.must_go_on(reply.text, turn.token))
 

@@ -11,7 +11,7 @@ from agent_core.providers.made_once import RequestParts
 from tools.light_dataclass import dataclass
 
 ApiMode = Literal["chat_completions", "anthropic_messages", "codex_responses", "bedrock_converse", "offline"]
-FinishReason = Literal["stop", "tool_calls", "length", "refusal", "oversized"]
+FinishReason = Literal["stop", "tool_calls", "length", "refusal", "oversized", "unknown"]
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 CacheTtl = Literal["5m", "1h"]
 
@@ -120,9 +120,16 @@ class UsageReport:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The answer is complete, and why it ended; `oversized`: more came than is kept of an answer, or in one piece."""
+    """The answer has ended, and why.
+
+    Attributes:
+        reason: `oversized`: more came than is kept of an answer, or in one piece; `unknown`: the server's word for it
+            means nothing known, so that nobody can say whether the answer is complete.
+        word: that word.
+    """
 
     reason: FinishReason
+    word: str = ""
 
 
 StreamEvent = TextDelta | ReasoningDelta | ToolCallStarted | ToolCallArguments | ProviderItem | UsageReport | Finished

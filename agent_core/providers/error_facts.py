@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from agent_core.errors import ProviderStatusError
+from agent_core.providers.wire.failures import SAID_IN, is_page
 from tools.light_dataclass import dataclass
 
 LONGEST_WAIT = 24 * 3600.0
@@ -21,9 +22,24 @@ _FIRST_REDIRECT = 300
 _LONGEST_TEXT = 8000
 _DEEPEST = 12
 _MOST_ITEMS = 16
-_CODES = ("code", "type", "status", "reason", "error_type", "status_code", "http_code", "__type")
-_WORDS = ("message", "Message", "detail", "msg", "status_msg", "error_description")
-_INNER = ("error", "errors", "metadata", "innererror", "upstream_error", "details", "base_resp", "raw")
+_CODES = (
+    *("code", "type", "status", "reason", "error_type", "error_code", "errorCode", "errcode"),
+    *("status_code", "statusCode", "http_code", "__type"),
+)
+_INNER = (
+    *(
+        "error",
+        "errors",
+        "metadata",
+        "innererror",
+        "upstream_error",
+        "details",
+        "base_resp",
+        "fault",
+        "raw",
+        "Output",
+    ),
+)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = r"(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])"
 _ASKED = rf"(?:again|retry|wait|resets?)(?: in| after| for)?(?: about)? ((?:{_DURATION}[\s,]*(?:and )?)+)"
@@ -72,7 +88,7 @@ class ErrorFacts:
 def read_facts(problem: ProviderStatusError) -> ErrorFacts:
     """The facts in a server's error, whatever its form; nothing in it can make this fail."""
     reader = _Reader()
-    is_html = _is_page(problem.body)
+    is_html = is_page(problem.body)
     if not is_html:
         reader.text(problem.body, 0)
     kind = problem.headers.get("x-amzn-errortype", "")
@@ -138,7 +154,7 @@ class _Reader:
         if inner is not None and depth < _DEEPEST:
             self.value(inner, depth + 1)
         is_json = inner is not None and text.lstrip().startswith(("{", "["))
-        if text.strip() and not is_json and not _is_page(text) and len(self.messages) == known:
+        if text.strip() and not is_json and not is_page(text) and len(self.messages) == known:
             self.messages.append(text.strip())
 
     def value(self, value: object, depth: int) -> None:
@@ -168,7 +184,7 @@ class _Reader:
             self.upstream = name
         for key in _CODES:
             self.code(value.get(key))
-        for key in (*_WORDS, *_INNER):
+        for key in (*reversed(SAID_IN), *_INNER):
             self.value(value.get(key), depth + 1)
 
 
@@ -184,11 +200,6 @@ def _embedded(text: str) -> dict[str, Any] | list[Any] | None:
         if isinstance(value, dict | list):
             return value
     return None
-
-
-def _is_page(text: str) -> bool:
-    start = text[:64].lstrip()
-    return start.startswith(("<!", "<?")) or (start.startswith("<") and start[1:2].isidentifier())
 
 
 def _blanks(text: str) -> int:

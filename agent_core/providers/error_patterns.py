@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING
 
 from agent_core.providers.error_facts import ErrorFacts
 from agent_core.providers.error_meanings import is_about_images, is_about_one_image, is_too_long
+from agent_core.providers.tool_refusals import NO_TOOLS, NOT_READ, TOOLS_SWITCHED_OFF
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.providers.errors import Reason
 
 _ZAI = r"\bz\.?ai\b|zhipu|bigmodel"
+_MINIMAX = r"minimax"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ FLAGS: Mapping[Reason, Flags] = {
     "image_too_large": Flags(),
     "images_not_taken": Flags(fallback=True),
     "model_not_found": Flags(fallback=True),
+    "tools_unsupported": Flags(fallback=True),
     "provider_policy_blocked": Flags(fallback=True),
     # What one filter refused is not shown to the next provider.
     "content_policy": Flags(),
@@ -99,6 +102,8 @@ FLAGS: Mapping[Reason, Flags] = {
     "thinking_signature": Flags(retryable=True, fallback=True),
     "long_context_tier": Flags(compress=True, fallback=True),
     "grammar_pattern": Flags(fallback=True),
+    # A model does not write the same again.
+    "broken_answer": Flags(retryable=True, fallback=True),
     "unknown": Flags(retryable=True, fallback=True),
 }
 
@@ -134,6 +139,15 @@ ADVICE: Mapping[str, Advice] = {
         "the server does not offer this model",
         "Check model.default in config.yaml; «hermes-acp models» lists what there is.",
     ),
+    "tools_unsupported": Advice(
+        "the model cannot call tools at this server, and without tools it can do no work",
+        "Choose a model that supports tools (function calling); run hermes-acp models for a list.",
+    ),
+    "tools_switched_off": Advice(
+        "the server was started without tool calls",
+        "Start vLLM with --enable-auto-tool-choice and --tool-call-parser NAME, SGLang with --tool-call-parser NAME "
+        "(the model's page names the parser), llama-server with --jinja; or choose another model.",
+    ),
     "provider_policy_blocked": Advice(
         "the provider's rules do not allow this request",
         "Check the account's settings at the provider (data policy, region), or choose another model.",
@@ -159,6 +173,10 @@ ADVICE: Mapping[str, Advice] = {
     "grammar_pattern": Advice(
         "the server cannot work with the schema of a tool",
         "Update the server, or leave out the MCP server that brings the tool.",
+    ),
+    "broken_answer": Advice(
+        "the model's answer broke off, or the server could not read what the model wrote",
+        "Send the prompt again; if that fails too, choose another model.",
     ),
     "unknown": Advice("the request failed", "Send the prompt again; if that fails too, choose another model."),
 }
@@ -189,6 +207,9 @@ PROVIDER_RULES: tuple[Rule, ...] = (
         r"|of type '(?:reasoning|function_call|message)' was provided without its required",
     ),
     Rule("content_policy", r"prompt was flagged as potentially violating"),
+    # vLLM, SGLang, llama.cpp, and any server whose model takes no tools
+    Rule("tools_unsupported", TOOLS_SWITCHED_OFF, advice="tools_switched_off"),
+    Rule("tools_unsupported", NO_TOOLS),
     # OpenRouter
     Rule("provider_policy_blocked", r"no endpoints (?:found|available) matching your (?:data policy|guardrail)"),
     Rule("model_not_found", r"no endpoints found|is not a valid model id"),
@@ -208,6 +229,13 @@ PROVIDER_RULES: tuple[Rule, ...] = (
     _by_codes("context_overflow", "1261", _ZAI),
     _by_codes("model_not_found", "1211 1311", _ZAI),
     _by_codes("content_policy", "1301", _ZAI),
+    # Those of MiniMax, from platform.minimax.io/docs/api-reference/errorcode
+    _by_codes("rate_limit", "1002 1041 2045 2056", _MINIMAX),
+    _by_codes("auth", "1004 2049", _MINIMAX),
+    _by_codes("billing", "1008", _MINIMAX),
+    _by_codes("content_policy", "1026 1027", _MINIMAX),
+    _by_codes("timeout", "1001", _MINIMAX),
+    _by_codes("server_error", "1000 1013 1024 1033", _MINIMAX),
     # MiniMax
     Rule("context_overflow", r"^token limit$"),
     # Moonshot's coding plan
@@ -233,6 +261,11 @@ STATUS_RULES: tuple[Rule, ...] = (
 CODE_RULES: tuple[Rule, ...] = (
     _by_codes("thinking_signature", "invalid_encrypted_content"),
     _by_codes(
+        "broken_answer",
+        "tool_use_failed output_parse_failed json_validate_failed malformed_function_call malformed_tool_use "
+        "malformed_model_output unexpected_tool_call",
+    ),
+    _by_codes(
         "content_policy",
         "content_filter content_policy_violation responsibleaipolicyviolation data_inspection_failed",
     ),
@@ -249,7 +282,8 @@ CODE_RULES: tuple[Rule, ...] = (
     _by_codes(
         "overloaded",
         "overloaded_error server_is_overloaded slow_down engine_overloaded_error service_unavailable_error "
-        "unavailable_error unavailable serviceunavailableexception modelnotreadyexception",
+        "unavailable_error unavailable serviceunavailableexception modelnotreadyexception "
+        "insufficient_system_resource",
     ),
     _by_codes(
         "rate_limit",
@@ -259,6 +293,7 @@ CODE_RULES: tuple[Rule, ...] = (
 )
 
 MESSAGE_RULES: tuple[Rule, ...] = (
+    Rule("broken_answer", NOT_READ),
     Rule(
         "payload_too_large",
         r"(?:request|payload|body)\b.{0,60}(?:too large|exceeds? the)"
@@ -309,6 +344,7 @@ GENERAL_RULES: tuple[Rule, ...] = (
     _by_codes("auth", "unrecognizedclientexception accessdeniedexception expiredtokenexception"),
     _by_codes("timeout", "timeout_error deadline_exceeded modeltimeoutexception"),
     _by_codes("server_error", "server_error api_error internal_error internal internal_server_error"),
+    _by_codes("broken_answer", "finish_reason"),  # of ours, for an answer that ended badly
     _by_codes("server_error", "internalserverexception modelerrorexception modelstreamerrorexception"),
 )
 

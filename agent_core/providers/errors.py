@@ -34,12 +34,14 @@ Reason = Literal[
     "image_too_large",
     "images_not_taken",
     "model_not_found",
+    "tools_unsupported",
     "provider_policy_blocked",
     "content_policy",
     "format_error",
     "thinking_signature",
     "long_context_tier",
     "grammar_pattern",
+    "broken_answer",
     "unknown",
 ]
 

@@ -21,6 +21,10 @@ CLOSING_NOTE = (
 _NOT_RUN = (
     "Not run: this turn has made all the model requests that it may. Call it again in the next turn if need be."
 )
+_SILENT = (
+    "The model called tools and then ended without a word. What was done is kept: ask for the rest, or choose "
+    "another model."
+)
 _NOTHING_TO_ADD = "[There is nothing to add.]"
 # Failures that the prompt itself causes: if it stayed in the history, every later turn would fail as well.
 _OF_THE_PROMPT = frozenset(
@@ -40,8 +44,10 @@ class Ending:
         if carried:  # the model has nothing to add to what broke off: it was whole, or no more fits
             self.turn.history.close_off(_NOTHING_TO_ADD)
             return STOP[reply.finish], "".join(carried)
-        # Cut off without a word: an empty message would be refused by servers for ever after.
-        note = "The answer was cut off at the output limit before any text came (model.max_tokens)."
+        note = _SILENT
+        if reply.finish in {"length", "oversized"}:
+            note = "The answer was cut off at the output limit before any text came (model.max_tokens)."
+        # An empty message would be refused by servers for ever after.
         self._tell(Status("empty", note))
         self.turn.history.remember(assistant_message(f"[{note}]"))
         return STOP[reply.finish], note

@@ -62,6 +62,10 @@ _UNREAD = (
     "[Not from the user. Your message ends with what looks like a tool call, but it is none: {problem}. Nothing was "
     "run. Call the tool again as you were told to call tools, or answer in words.]"
 )
+_SPEAK = (
+    "[Not from the user. Your answer was empty: the person has seen nothing of what the tools said. If the task is "
+    "not done, go on with it; if it is, say in words what was done and what was found.]"
+)
 _OVERSIZED = (
     "The answer was ended here, because it is too large: over 32 MiB, or over 8 MiB in one piece. What had come "
     "until then was kept."
@@ -132,21 +136,15 @@ class TurnLoop:
             if reply.finish == "refusal":
                 return ending.refused("".join((*asker.carried, reply.text)))
             if reply.tool_calls:
-                self._remember(turn, asker, reply)
-                self._use_tools(turn, reply)
-                if all(call["function"]["name"] in PROGRAMMATIC for call in reply.tool_calls):
-                    turn.budget.refund()
-                if pass_on(turn, self._hooks(turn), turn.steering.take()) or self._tell_news(turn):
-                    turn.repeats.begin_anew()
-                if turn.repeats.halted:
-                    return ending.in_a_circle(turn.repeats.halted)
-                if (why := self.workspace.hooks.ended) is not None:
-                    return ending.by_hook(why)
+                if (over := self._called(turn, asker, reply, ending)) is not None:
+                    return over
             elif reply.unread and not turn.told_unread:
                 self._ask_again(turn, asker, reply)
             elif reply.finish == "length" and reply.text.strip() and turn.continuations < _CONTINUATIONS:
                 turn.continuations += 1
                 asker.keep_unfinished(reply.text, _GO_ON)
+            elif self._asks_for_words(turn, asker, reply):
+                continue
             elif not reply.text.strip():
                 return ending.without_words(reply, asker.carried)
             else:
@@ -155,6 +153,19 @@ class TurnLoop:
                 if not self._goes_on(turn, reply):
                     return STOP[reply.finish], answer
         return self._sum_up(turn, asker, ending)
+
+    def _called(self, turn: Turn, asker: Asker, reply: Reply, ending: Ending) -> tuple[StopReason, str] | None:
+        """Do what an answer calls for; how the turn ends, where it ends with that."""
+        self._remember(turn, asker, reply)
+        self._use_tools(turn, reply)
+        if all(call["function"]["name"] in PROGRAMMATIC for call in reply.tool_calls):
+            turn.budget.refund()
+        if pass_on(turn, self._hooks(turn), turn.steering.take()) or self._tell_news(turn):
+            turn.repeats.begin_anew()
+        if turn.repeats.halted:
+            return ending.in_a_circle(turn.repeats.halted)
+        why = self.workspace.hooks.ended
+        return None if why is None else ending.by_hook(why)
 
     def _ask_again(self, turn: Turn, asker: Asker, reply: Reply) -> None:
         """Tell the model that what it meant to be a tool call cannot be read."""
@@ -167,9 +178,18 @@ class TurnLoop:
             "The model has written a tool call into its text that cannot be read: it is asked to send it again.",
         )
 
+    def _asks_for_words(self, turn: Turn, asker: Asker, reply: Reply) -> bool:
+        """Ask a model for words that would end its turn without any; once, until it has called another tool."""
+        if reply.text.strip() or reply.finish not in {"stop", "tool_calls"} or asker.carried or not turn.budget.left:
+            return False
+        if turn.history.messages[-1].get("content") == _SPEAK:
+            return False
+        inject(turn, self._hooks(turn), _SPEAK, "The model ended without a word: it is asked for an answer.")
+        return True
+
     def _goes_on(self, turn: Turn, reply: Reply) -> bool:
         """Whether the model, which wants to end with an answer that is stored by now, is told something first."""
-        if reply.finish == "stop" and self._owes_check(turn):
+        if reply.finish in {"stop", "unknown"} and self._owes_check(turn):
             nudge = turn.edits.nudge()
             inject(
                 turn, self._hooks(turn), nudge, "Code was changed and not checked: the model is asked to check it."
@@ -263,6 +283,13 @@ class TurnLoop:
                 turn.callbacks.status_callback(Status("oversized", _OVERSIZED))
         if reply.unread and (turn.told_unread or turn.closing):
             show_unread(turn, reply)
+
+        if reply.finish == "unknown" and not reply.tool_calls and turn.callbacks.status_callback is not None:
+            told = (
+                f"The server ended the answer for a reason that is not known here ({reply.finish_word}): it may not "
+                "be complete. Ask for the rest if something is missing."
+            )
+            turn.callbacks.status_callback(Status("unknown_end", told))
         choice = turn.route.choice
         self._tell_of_cuts(turn)
         if turn.callbacks.step_callback is not None:

@@ -15,6 +15,7 @@ STOP: dict[FinishReason, StopReason] = {
     "length": "max_tokens",
     "oversized": "max_tokens",
     "refusal": "refusal",
+    "unknown": "end_turn",
 }
 
 

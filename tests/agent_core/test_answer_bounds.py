@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import logging
-import socket
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Self
 
 import pytest
 
@@ -23,11 +19,11 @@ from tests.support.agents import Ears, assert_well_formed
 from tests.support.bedrock_server import Stream, delta, frame
 from tests.support.bedrock_server import reply as bedrock_reply
 from tests.support.choices import choice_for
+from tests.support.dripping import HEAD, Dripping
 from tests.support.model_anthropic import sse
 from tests.support.model_replies import Garbage, Reply, ToolCall, event
 from tests.support.wire_agents import KEY, PROTOCOLS, wired
 
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 NOTE = "too large"
 
 
@@ -136,47 +132,6 @@ def test_a_refusal_without_end_is_read_only_at_its_start(protocol):
             ask(server, protocol)
         assert len(str(caught.value)) < 1000
         assert server.left.wait(10)
-
-
-class Dripping:
-    """Answers one request with these pieces, a moment after each other, until its client leaves or they are over."""
-
-    def __init__(self, pieces: Iterable[bytes], pause: float = 0.01) -> None:
-        self._pieces, self._pause = pieces, pause
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.left, self._stopped = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._serve, name="dripping")
-        self._thread.start()
-
-    @property
-    def origin(self) -> str:
-        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopped.set()
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._thread.join(10)
-        self._listener.close()
-
-    def _serve(self) -> None:
-        with contextlib.suppress(OSError):
-            connection, _ = self._listener.accept()
-            with connection:
-                connection.recv(65_536)
-                self._drip(connection)
-
-    def _drip(self, connection: socket.socket) -> None:
-        try:
-            for piece in self._pieces:
-                connection.sendall(piece)
-                if self._stopped.wait(self._pause):
-                    return
-        except OSError:
-            self.left.set()
 
 
 def ask(server: Dripping, protocol: str, patience: float = 0.2) -> list[object]:

@@ -18,7 +18,8 @@ class AnthropicDialect:
 
     def streamed(self, request: Recorded, reply: Reply) -> Streamed:
         start = _message(request) | {"content": [], "stop_reason": None, **_usage(reply.usage, output=1)}
-        ending: dict[str, Any] = {"delta": {"stop_reason": STOP_REASONS[reply.ending], "stop_sequence": None}}
+        reason = STOP_REASONS.get(reply.ending, reply.ending)
+        ending: dict[str, Any] = {"delta": {"stop_reason": reason, "stop_sequence": None}}
         if reply.usage is not None:
             details = {"thinking_tokens": reply.usage.reasoning}
             ending["usage"] = {"output_tokens": reply.usage.completion, "output_tokens_details": details}
@@ -35,7 +36,7 @@ class AnthropicDialect:
         if reply.text:
             content.append({"type": "text", "text": reply.text})
         content += [{**_call(call), "input": _input(call)} for call in reply.tool_calls]
-        ending = {"stop_reason": STOP_REASONS[reply.ending], "stop_sequence": None}
+        ending = {"stop_reason": STOP_REASONS.get(reply.ending, reply.ending), "stop_sequence": None}
         return _message(request) | {"content": content, **ending, **_usage(reply.usage)}
 
 

@@ -66,7 +66,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole answer. `finish_reason` is in the words of Chat Completions; other protocols use their own for it.
+    """A whole answer.
+
+    `finish_reason` is in the words of Chat Completions; other protocols use their own for it. A word that is none of
+    those is sent as it is, in the Responses protocol as the response's status.
 
     `split` cuts text, reasoning and arguments into deltas of that many characters (0: one delta each); the deltas of
     parallel tool calls then alternate. A `gate` holds the stream back before delta number `gate_after`,
@@ -79,7 +82,7 @@ class Reply:
     tool_calls: Sequence[ToolCall] = ()
     split: int = 0
     usage: Usage | None = field(default_factory=Usage)
-    finish_reason: Literal["stop", "tool_calls", "length", "content_filter"] | None = None
+    finish_reason: str | None = None
     reasoning_field: Literal["reasoning_content", "reasoning"] = "reasoning_content"
     gate: Gate | None = None
     gate_after: int = 0

@@ -13,6 +13,7 @@ Step = list[Payload]
 """The events that are sent together: a delta, and what has to be said before or after it."""
 
 _CUT = {"length": "max_output_tokens", "content_filter": "content_filter"}
+_WHOLE = {"stop": "completed", "tool_calls": "completed"}
 
 
 class ResponsesDialect:
@@ -27,7 +28,8 @@ class ResponsesDialect:
             [{"type": f"response.{name}", "response": begun}] for name in ("created", "in_progress")
         ]
         whole = response(request, reply)
-        ending: list[Step] = [[{"type": f"response.{whole['status']}", "response": whole}]]
+        kind = "incomplete" if reply.ending in _CUT else "completed"
+        ending: list[Step] = [[{"type": f"response.{kind}", "response": whole}]]
         return Streamed(*([_sent(step, numbers) for step in part] for part in (opening, list(steps(reply)), ending)))
 
     def whole(self, request: Recorded, reply: Reply) -> Payload:
@@ -42,7 +44,7 @@ def response(request: Recorded, reply: Reply, status: str = "") -> Payload:
         "object": "response",
         "created_at": 1_700_000_000,
         "model": request.model,
-        "status": status or ("incomplete" if cut else "completed"),
+        "status": status or ("incomplete" if cut else _WHOLE.get(reply.ending, reply.ending)),
         "error": None,
         "incomplete_details": {"reason": cut} if cut else None,
         "instructions": request.body.get("instructions"),

@@ -12,7 +12,6 @@ from typing import Any
 
 from agent_core.errors import ProviderProtocolError
 from agent_core.providers.base import (
-    FinishReason,
     ProviderItem,
     ReasoningDelta,
     StreamEvent,
@@ -25,22 +24,13 @@ from agent_core.providers.base import (
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.wire.anthropic_blocks import AFTER_CALLS, AFTER_TEXT
 from agent_core.providers.wire.anthropic_thinking import claude
-from agent_core.providers.wire.failures import decoded, reported_error
+from agent_core.providers.wire.failures import decoded
 from agent_core.providers.wire.joined_events import character_count
-from agent_core.providers.wire.protocol import counts_of, token_count
+from agent_core.providers.wire.protocol import Decoder, counts_of, token_count
 from agent_core.providers.wire.sse import DONE
 from tools.light_dataclass import dataclass
 from tools.quick_json import whole_text
 
-_FINISH: dict[str, FinishReason] = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "pause_turn": "stop",
-    "tool_use": "tool_calls",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "refusal",
-}
 _COUNTS = (
     "input_tokens",
     "cache_read_input_tokens",
@@ -61,8 +51,8 @@ class _OpenBlock:
     signature: list[str] = field(default_factory=list)
 
 
-class MessagesDecoder:
-    """Reads one answer. Implements `Decoder`."""
+class MessagesDecoder(Decoder):
+    """Reads one answer."""
 
     def __init__(self, choice: ModelChoice) -> None:
         self._choice = choice
@@ -70,8 +60,6 @@ class MessagesDecoder:
         self._text = 0
         self._calls = 0
         self._usage: dict[str, int] = {}
-        self.finished: FinishReason | None = None
-        self.done = False
 
     def feed(self, data: bytes) -> Iterator[StreamEvent]:
         """The events of one payload."""
@@ -79,8 +67,6 @@ class MessagesDecoder:
             self._end()
             return
         payload = decoded(data, self._choice)
-        if payload.get("type") == "error" or payload.get("error"):
-            raise reported_error(self._choice, payload.get("error") or payload)
         try:
             yield from list(self._events(payload))
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
@@ -100,8 +86,7 @@ class MessagesDecoder:
             case "content_block_stop":
                 yield from self._stop(int(payload["index"]))
             case "message_delta":
-                if reason := payload["delta"].get("stop_reason"):
-                    self.finished = _FINISH.get(reason, "stop")
+                self.ends(payload["delta"].get("stop_reason"))
                 if self._count(payload.get("usage")):
                     yield UsageReport(_usage(self._usage))
             case "message_stop":

@@ -20,7 +20,15 @@ from urllib.parse import urlsplit
 
 from agent_core.errors import ProviderProtocolError, ProviderStatusError, SettingsError
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.wire.failures import SdkErrors, readable, refused, status_error
+from agent_core.providers.wire.failures import (
+    SdkErrors,
+    failure_of,
+    readable,
+    refused,
+    reported_error,
+    said_in,
+    status_error,
+)
 from tools.extras import install_line
 
 if TYPE_CHECKING:
@@ -70,7 +78,7 @@ class BedrockClient:
         """Send a request; the answer's body is still to be read, and to be closed.
 
         Raises:
-            ProviderStatusError: the server answered with an error status, or there are no credentials.
+            ProviderStatusError: the server answered that something failed, or there are no credentials.
             ProviderProtocolError: the answer is no event stream.
             botocore.exceptions.BotoCoreError, httpx2.TransportError: it could not be sent.
         """
@@ -145,7 +153,8 @@ def _check(answer: httpx2.Response, choice: ModelChoice) -> None:
         raise refused(choice, answer)
     kind = answer.headers.get("content-type", "")
     if not kind.startswith(_STREAM):
-        answer.close()
+        if (failure := failure_of(said_in(answer), is_error=False)) is not None:
+            raise reported_error(choice, failure)
         raise ProviderProtocolError(
             f"{choice.endpoint} did not answer with Bedrock's stream of events but with {kind or 'nothing'}. Check "
             "that model.base_url is the address of a Bedrock runtime endpoint."

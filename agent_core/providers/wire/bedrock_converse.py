@@ -15,7 +15,7 @@ from agent_core.providers.lessons import Lessons
 from agent_core.providers.wire.bedrock_client import BedrockClient, amazon_errors, check_installed
 from agent_core.providers.wire.bedrock_events import ConverseDecoder
 from agent_core.providers.wire.bedrock_messages import to_converse
-from agent_core.providers.wire.failures import broken_off, translated
+from agent_core.providers.wire.failures import translated
 from agent_core.providers.wire.joined_events import WholeCharacters
 from agent_core.providers.wire.sse import LONGEST_PIECE, PieceTooLong
 
@@ -94,13 +94,13 @@ class BedrockStream:
     def __iter__(self) -> Iterator[StreamEvent]:
         abort = self._begin()
         decoder, characters = ConverseDecoder(self._choice), WholeCharacters()
+        end = Finished("oversized")
         with translated(self._choice, amazon_errors()), abort.watching(), contextlib.suppress(PieceTooLong):
             for message in self._messages(abort, decoder):
                 yield from characters.of(decoder.feed(message.headers, message.payload))
             yield from characters.rest()
-            if decoder.finished is None:
-                raise broken_off(self._choice)
-        yield Finished(decoder.finished or "oversized")
+            end = decoder.last_event(self._choice)
+        yield end
 
     def _begin(self) -> Abort:
         check_installed()
@@ -126,7 +126,7 @@ class BedrockStream:
                     # answer is complete, so that an end that does not come is not waited for.
                     abort.patience = _LAST_READ_TIMEOUT
         except httpx2.TransportError:
-            if decoder.finished is None:
+            if not decoder.is_whole:
                 raise
         finally:
             answer.close()

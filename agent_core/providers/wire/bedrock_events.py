@@ -12,7 +12,6 @@ from typing import Any
 
 from agent_core.errors import ProviderProtocolError, ProviderStatusError
 from agent_core.providers.base import (
-    FinishReason,
     ProviderItem,
     ReasoningDelta,
     StreamEvent,
@@ -25,21 +24,12 @@ from agent_core.providers.base import (
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.wire.bedrock_messages import AFTER_CALLS, AFTER_TEXT
 from agent_core.providers.wire.failures import decoded, readable
+from agent_core.providers.wire.finish_reasons import AnswerEnd
 from agent_core.providers.wire.joined_events import character_count
 from agent_core.providers.wire.protocol import counts_of, token_count
 from tools.light_dataclass import dataclass
 from tools.quick_json import whole_text
 
-_FINISH: dict[str, FinishReason] = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "tool_use": "tool_calls",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "guardrail_intervened": "refusal",
-    "content_filtered": "refusal",
-    "refusal": "refusal",
-}
 _STATUS = {
     "validationException": 400,
     "accessDeniedException": 403,
@@ -72,21 +62,14 @@ class _Reasoning:
         return {"reasoningContent": content, AFTER_TEXT: self.after_text, AFTER_CALLS: self.after_calls}
 
 
-class ConverseDecoder:
-    """Reads one answer.
-
-    Attributes:
-        finished: why the answer ended, once it said so; only its count of tokens may still come.
-        done: nothing more will come.
-    """
+class ConverseDecoder(AnswerEnd):
+    """Reads one answer. Once it is finished, only its count of tokens may still come."""
 
     def __init__(self, choice: ModelChoice) -> None:
         self._choice = choice
         self._text = 0
         self._calls: set[int] = set()
         self._reasoning: dict[int, _Reasoning] = {}
-        self.finished: FinishReason | None = None
-        self.done = False
 
     def feed(self, headers: Mapping[str, Any], payload: bytes) -> Iterator[StreamEvent]:
         """The events in one message of the stream; never `Finished`.
@@ -116,7 +99,7 @@ class ConverseDecoder:
                 item = reasoning.item() if reasoning is not None else None
                 return [] if item is None else [ProviderItem(item)]
             case "messageStop":
-                self._stop(str(value["stopReason"]))
+                self.ends(value["stopReason"])
             case "metadata":
                 self.done = self.finished is not None
                 return [UsageReport(_usage(counts_of(value.get("usage"))))]
@@ -149,14 +132,6 @@ class ConverseDecoder:
         text = str(piece.get("text") or "")
         reasoning.text.append(text)
         return [ReasoningDelta(text)] if text else []
-
-    def _stop(self, reason: str) -> None:
-        if reason.startswith("malformed_"):
-            raise ProviderProtocolError(
-                f"{self._choice.endpoint} could not read what its model {self._choice.model} wrote ({reason}). "
-                "Send the prompt again."
-            )
-        self.finished = _FINISH.get(reason, "tool_calls" if self._calls else "stop")
 
     def _failure(self, headers: Mapping[str, Any], payload: bytes) -> ProviderStatusError:
         # An exception is in the service's model; an error is what went wrong on the way and has no payload.

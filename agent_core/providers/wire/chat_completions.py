@@ -8,7 +8,6 @@ from typing import Any
 
 from agent_core.errors import ProviderProtocolError
 from agent_core.providers.base import (
-    FinishReason,
     ModelRequest,
     ReasoningDelta,
     StreamEvent,
@@ -25,27 +24,17 @@ from agent_core.providers.wire.chat_messages import to_wire
 from agent_core.providers.wire.failures import decoded, reported_error
 from agent_core.providers.wire.given_back import REASONING_FIELDS, GivenFields, of_call
 from agent_core.providers.wire.openai_efforts import nearest_effort
-from agent_core.providers.wire.protocol import WireProtocol, counts_of, key_header, token_count
+from agent_core.providers.wire.protocol import Decoder, WireProtocol, counts_of, key_header, token_count
 from agent_core.providers.wire.sse import DONE
 
-_FINISH: dict[str, FinishReason] = {
-    "stop": "stop",
-    "tool_calls": "tool_calls",
-    "function_call": "tool_calls",
-    "length": "length",
-    "content_filter": "refusal",
-}
 
-
-class ChatDecoder:
-    """Reads one answer. Implements `Decoder`."""
+class ChatDecoder(Decoder):
+    """Reads one answer."""
 
     def __init__(self, choice: ModelChoice) -> None:
         self._choice = choice
         self._refused = False
         self._given = GivenFields()
-        self.finished: FinishReason | None = None
-        self.done = False
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         """The events of one chunk."""
@@ -54,8 +43,6 @@ class ChatDecoder:
             self.finished = self.finished or "stop"
             return [*self._given.items()]
         payload = decoded(data, self._choice)
-        if failure := payload.get("error"):
-            raise reported_error(self._choice, failure)
         try:
             return self._events(payload)
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
@@ -70,9 +57,11 @@ class ChatDecoder:
             events.extend(_delta_events(delta))
             self._refused = self._refused or bool(delta.get("refusal"))
             self._given.see(delta)
+            self.goes_on = self.goes_on or bool(events and self.finished)
+            if failure := choice.get("error"):
+                raise reported_error(self._choice, failure)
             if reason := choice.get("finish_reason"):
-                finish = _FINISH.get(reason, "stop")
-                self.finished = self.finished or ("refusal" if self._refused else finish)
+                self.ends("refusal" if self._refused else reason)
                 events.extend(self._given.items())
         if usage := counts_of(payload.get("usage")):
             events.append(UsageReport(_usage(usage)))

@@ -22,6 +22,17 @@ if TYPE_CHECKING:
     import httpx2
 
 _MAX_TEXT = 300
+SAID_IN = (
+    *("message", "Message", "detail", "msg", "error_msg", "error_message", "errorMessage", "errmsg"),
+    *("error_description", "status_msg", "faultstring", "title"),
+)
+"""Where servers put what they say of a failure; the first says most."""
+_WITHIN = ("errors", "base_resp", "fault")
+_STATUS_IN = ("code", "status", "status_code", "statusCode")
+_TELLING = frozenset({"error", "success", *SAID_IN, *_WITHIN, *_STATUS_IN})
+_ANSWERS = ("choices", "delta", "usage", "candidates")
+_BESIDE = frozenset({"choices", "usage", "sequence_number"})
+_CALLED_ERROR = (("type", "error"), ("object", "error"))
 _LONGEST_REFUSAL = 1024 * 1024
 _AGAIN = "Send the prompt again; if that fails too, check model.base_url."
 _NEXT_STEP = {
@@ -85,13 +96,18 @@ def translated(choice: ModelChoice, sdk: SdkErrors | None = None) -> Iterator[No
 
 def refused(choice: ModelChoice, answer: httpx2.Response) -> ProviderStatusError:
     """The error for an answer with an error status, whose body is still to be read; it is closed after that."""
+    return status_error(choice, answer.status_code, said_in(answer), dict(answer.headers))
+
+
+def said_in(answer: httpx2.Response) -> str:
+    """The body of an answer that is no stream of events; the answer is closed after that."""
     said = bytearray()
     with contextlib.closing(answer):
         for piece in answer.iter_bytes():
             said += piece
             if len(said) > _LONGEST_REFUSAL:
                 break
-    return status_error(choice, answer.status_code, said.decode("utf-8", "replace"), dict(answer.headers))
+    return said.decode("utf-8", "replace")
 
 
 def status_error(
@@ -99,7 +115,7 @@ def status_error(
 ) -> ProviderStatusError:
     """The error for an answer with an error status."""
     step = _NEXT_STEP.get(status, "Send the prompt again later." if status >= 500 else "Check the model's settings.")  # noqa: PLR2004
-    said = readable(_server_message(body), choice.api_key)
+    said = readable(_words_of(value) if (value := _json(body)) is not None else _plain(body), choice.api_key)
     quoted = f": «{said}»" if said else ""
     return ProviderStatusError(
         f"{choice.endpoint} answered {status} for model {choice.model}{quoted}. {step}", status, body, headers
@@ -107,30 +123,63 @@ def status_error(
 
 
 def reported_error(choice: ModelChoice, failure: Any) -> ProviderStatusError:
-    """The error for a failure that the server reports in the middle of its answer; `failure` is JSON."""
-    text = failure.get("message") or failure.get("code") if isinstance(failure, dict) else failure
+    """The error for a failure that the server reports within its answer; `failure` is JSON, or words."""
+    body = failure if isinstance(failure, Mapping) and "error" in failure else {"error": failure}
+    text = readable(_words_of(body) or _code_in(body) or "no reason given", choice.api_key)
     return ProviderStatusError(
-        f"{choice.endpoint} reported an error in the middle of its answer: "
-        f"«{readable(str(text), choice.api_key)}». Send the prompt again.",
+        f"{choice.endpoint} reported an error in the middle of its answer: «{text}». Send the prompt again.",
+        None,
+        json.dumps(body, ensure_ascii=False),
+    )
+
+
+def answer_broken(choice: ModelChoice, word: str) -> ProviderStatusError:
+    """The error for an answer that the server ended for a reason (`word`) that makes it useless."""
+    failure = {"type": "finish_reason", "code": word, "message": f"finish_reason: {word}"}
+    return ProviderStatusError(
+        f"{choice.endpoint} gave up its answer for model {choice.model} ({readable(word, choice.api_key)}). "
+        "Send the prompt again.",
         None,
         json.dumps({"error": failure}, ensure_ascii=False),
     )
 
 
-def failure_in(body: bytes) -> Any:
-    """What a JSON body with a good status says of a failure; None if it says nothing of one."""
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
+def failure_in(payload: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What an object in an answer with a good status says of a failure, as a server's error has it; None for nothing.
+
+    Servers write failures in the form of their own: `error` as an object, a text or `true` with words next to it, an
+    object that calls itself an error, FastAPI's `detail`, MiniMax's `base_resp`, or no more than words.
+    """
+    if not _calls_itself_error(payload) and (payload.keys().isdisjoint(_TELLING) or not _tells_failure(payload)):
         return None
-    value = value[0] if isinstance(value, list) and value else value
-    if not isinstance(value, dict):
-        return None
-    # MiniMax answers 200 with `base_resp` (its code 1008 is an empty account).
-    base = value.get("base_resp")
-    if isinstance(base, dict) and base.get("status_code"):
-        return {"code": base["status_code"], "message": base.get("status_msg")}
-    return value.get("error")
+    said = {
+        key: value
+        for key, value in payload.items()
+        if value is not None and key not in _BESIDE and (key, value) not in _CALLED_ERROR
+    }
+    return said if "error" in said else {"error": said}
+
+
+def failure_of(text: str, *, is_error: bool) -> Any:
+    """What a text says of a failure, which came where an event of an answer should be; None for nothing.
+
+    Args:
+        is_error: the server calls it an error, so that it is one whatever it says.
+    """
+    value = _json(text) or _json(text.strip().partition("\n")[0])
+    if isinstance(value, list) and value:  # Gemini's compatible endpoint puts an error into a list
+        value = value[0]
+    if isinstance(value, Mapping):
+        return failure_in(value) or ({"error": dict(value)} if is_error else None)
+    if isinstance(value, str):
+        return value
+    return _plain(text) or ("no reason given" if is_error else None)
+
+
+def is_page(text: str) -> bool:
+    """Whether a body is a web page, so that no API wrote it."""
+    start = text[:64].lstrip()
+    return start.startswith(("<!", "<?")) or (start.startswith("<") and start[1:2].isidentifier())
 
 
 def stalled(choice: ModelChoice) -> ProviderConnectionError:
@@ -153,7 +202,8 @@ def decoded(data: bytes, choice: ModelChoice) -> dict[str, Any]:
     """The JSON object of an event.
 
     Raises:
-        ProviderProtocolError: it is none.
+        ProviderStatusError: it is none, but words, or an object that tells of a failure.
+        ProviderProtocolError: it is neither.
     """
     try:
         try:
@@ -162,11 +212,17 @@ def decoded(data: bytes, choice: ModelChoice) -> dict[str, Any]:
             # A character was cut, or a server does not look at what its model writes: the rest is good.
             payload = quick_json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as problem:
+        if words := _plain(data.decode("utf-8", "ignore")):
+            raise reported_error(choice, words) from problem
         raise ProviderProtocolError(
             f"{choice.endpoint} sent something that is not JSON in its answer. {_AGAIN}"
         ) from problem
+    if isinstance(payload, str) and payload.strip():
+        raise reported_error(choice, payload)
     if not isinstance(payload, dict):
         raise ProviderProtocolError(f"{choice.endpoint} sent JSON that is not an object in its answer. {_AGAIN}")
+    if (failure := failure_in(payload)) is not None:
+        raise reported_error(choice, failure)
     return payload
 
 
@@ -226,14 +282,58 @@ def _causes(problem: BaseException | None) -> Iterator[BaseException]:
         problem = problem.__cause__ or problem.__context__
 
 
-def _server_message(body: str) -> str:
+def _json(text: str) -> Any:
     try:
-        value = json.loads(body)
+        return json.loads(text)
     except (ValueError, RecursionError):
-        return "" if body.lstrip().startswith("<") else body
-    if isinstance(value, list) and len(value) == 1:  # Gemini's compatible endpoint answers with a list
-        value = value[0]
-    error = value.get("error", value) if isinstance(value, dict) else value
-    if isinstance(error, dict):
-        return str(error.get("message") or error.get("detail") or "")
-    return str(error)
+        return None
+
+
+def _plain(text: str) -> str:
+    """What a text says that is no JSON: itself if it is words, nothing of a page or of broken JSON."""
+    said = text.strip()
+    return "" if is_page(said) or said.startswith(("{", "[{")) or not any(map(str.isalpha, said)) else said
+
+
+def _words_of(value: Any) -> str:
+    """A server's own words, somewhere in what it sent."""
+    if isinstance(value, list):
+        return _words_of(value[0]) if len(value) == 1 else json.dumps(value, ensure_ascii=False) if value else ""
+    if isinstance(value, Mapping):
+        return next(filter(None, (_words_of(value.get(key)) for key in ("error", *SAID_IN, *_WITHIN))), "")
+    return value if isinstance(value, str) else ""
+
+
+def _calls_itself_error(payload: Mapping[str, Any]) -> bool:
+    for key in ("type", "object"):
+        kind = payload.get(key)
+        if isinstance(kind, str) and ("error" in (low := kind.lower()) or low.endswith("exception")):
+            return True
+    return False
+
+
+def _tells_failure(payload: Mapping[str, Any]) -> bool:
+    base = payload.get("base_resp")
+    if (
+        payload.get("error")
+        or payload.get("success") is False
+        or (isinstance(base, Mapping) and base.get("status_code"))
+    ):
+        return True
+    kind = str(payload.get("type") or payload.get("object") or "")
+    if any(map(payload.get, _ANSWERS)) or (kind and ":" not in kind):  # RFC 9457 has an address as the type
+        return False
+    return any(isinstance(payload.get(key), str | list) and payload[key] for key in (*SAID_IN, "errors")) or any(
+        _is_error_status(payload.get(key)) for key in _STATUS_IN
+    )
+
+
+def _is_error_status(value: Any) -> bool:
+    return str(value).isdecimal() and 400 <= int(str(value)[:9]) <= 599  # noqa: PLR2004
+
+
+def _code_in(body: Mapping[str, Any]) -> str:
+    error = body["error"]
+    if not isinstance(error, Mapping):
+        return str(error or "")
+    return str(next(filter(None, (error.get(key) for key in (*_STATUS_IN, "type"))), ""))

@@ -11,7 +11,7 @@ import functools
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agent_core.errors import (
     ProviderProtocolError,
@@ -22,11 +22,11 @@ from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.lessons import Lessons
 from agent_core.providers.pieces import body_json, body_parts
-from agent_core.providers.wire.failures import broken_off, failure_in, refused, reported_error, translated
+from agent_core.providers.wire.failures import failure_of, refused, reported_error, translated
 from agent_core.providers.wire.joined_events import WholeCharacters, joined
 from agent_core.providers.wire.protocol import Decoder, WireProtocol
 from agent_core.providers.wire.refused_fields import refused_field
-from agent_core.providers.wire.sse import PieceTooLong, data_lines
+from agent_core.providers.wire.sse import ErrorEvent, PieceTooLong, data_lines
 
 if TYPE_CHECKING:
     import httpx2
@@ -34,22 +34,29 @@ if TYPE_CHECKING:
     from agent_core.providers.wire.http import Abort
 
 _LAST_READ_TIMEOUT = 0.5
-_USAGE_TIMEOUT = 5.0
+# Once an answer has said why it ends, most often only its usage follows. Some servers say it early, and go on after a
+# pause; others leave the connection open, and one that did is not waited for as long again.
+_PAUSE_AT_END = 30.0
+_SHORT_PAUSE_AT_END = 5.0
 _LONGEST_PING = 200
-_LONGEST_JSON = 65_536
 _MOST_REFUSALS = 4
 _JSON = "application/json"
 _HEADERS = {"Accept": _JSON, "User-Agent": "hermes-acp"}
 
 
 class HttpProvider:
-    """The server of `choice`, asked in `protocol`. Implements `Provider`."""
+    """The server of `choice`, asked in `protocol`. Implements `Provider`.
+
+    Attributes:
+        leaves_open: it has left an answer open whose end it had said.
+    """
 
     def __init__(self, choice: ModelChoice, protocol: WireProtocol, lessons: Lessons | None = None) -> None:
         self.name = choice.provider
         self.choice = choice
         self.lessons = lessons or Lessons()
         self.protocol = protocol
+        self.leaves_open = False
         self._client: httpx2.Client | None = None
         self._lock = threading.Lock()
 
@@ -125,13 +132,19 @@ class HttpStream:
 
     def _answer(self, abort: Abort) -> Iterator[StreamEvent]:
         decoder, characters = self._provider.protocol.decoder(self._choice), WholeCharacters()
+        end = Finished("oversized")
         with translated(self._choice), abort.watching(), contextlib.suppress(PieceTooLong):
             for payloads in self._payloads(abort, decoder):
-                yield from characters.of(joined(event for data in payloads for event in decoder.feed(data)))
+                yield from characters.of(joined(self._events(decoder, payloads)))
             yield from characters.rest()
-            if decoder.finished is None:
-                raise broken_off(self._choice)
-        yield Finished(decoder.finished or "oversized")
+            end = decoder.last_event(self._choice)
+        yield end
+
+    def _events(self, decoder: Decoder, payloads: list[bytes]) -> Iterator[StreamEvent]:
+        for data in payloads:
+            if isinstance(data, ErrorEvent):
+                raise reported_error(self._choice, failure_of(data.decode("utf-8", "replace"), is_error=True))
+            yield from decoder.feed(data)
 
     def _begin(self) -> Abort:
         from agent_core.providers.wire.http import Abort  # noqa: PLC0415 - loads the HTTP library
@@ -147,54 +160,50 @@ class HttpStream:
         import httpcore2  # noqa: PLC0415
         import httpx2  # noqa: PLC0415
 
+        from agent_core.providers.wire.tracked_stream import body_pieces  # noqa: PLC0415 - loads the HTTP library
+
         response = self._send()
         abort.heard()
-        silent = True
+        silent, stray = True, bytearray()
         try:
-            for payloads in data_lines(self._chunks(response)):
+            for payloads in data_lines(body_pieces(response), stray):
                 silent = False
                 if not all(map(_is_ping, payloads)):
                     abort.heard()
                 yield payloads
-                # Once an answer is complete, the end of its body is read, so that the connection can serve the next
-                # request; but it is not waited for.
-                if decoder.finished is not None:
-                    abort.patience = self._patience(decoder)
-        except (httpx2.TransportError, httpcore2.NetworkError, httpcore2.TimeoutException):
-            if decoder.finished is None:
+                abort.patience = self._patience(decoder)
+        except (httpx2.TransportError, httpcore2.NetworkError, httpcore2.TimeoutException) as problem:
+            if not decoder.is_whole:
                 raise
+            timed_out = isinstance(problem, httpx2.TimeoutException | httpcore2.TimeoutException)
+            self._provider.leaves_open = self._provider.leaves_open or (timed_out and not decoder.done)
         finally:
             response.close()
-        kind = response.headers.get("content-type", "")
-        if silent and not kind.startswith("text/event-stream"):
-            raise self._no_stream(kind or "nothing")
+        if decoder.finished is None:
+            self._look_at(stray.decode("utf-8", "replace"), response.headers.get("content-type", ""), silent=silent)
 
-    def _chunks(self, response: Any) -> Iterator[bytes]:
-        """The body's pieces.
+    def _patience(self, decoder: Decoder) -> float:
+        """Seconds that the next event may take.
+
+        The end of the body is read, so that the connection can serve the next request; but it is not waited for.
+        """
+        if decoder.done:
+            return _LAST_READ_TIMEOUT
+        if not decoder.is_whole:
+            return self._choice.stall_after
+        return min(self._choice.stall_after, _SHORT_PAUSE_AT_END if self._provider.leaves_open else _PAUSE_AT_END)
+
+    def _look_at(self, stray: str, kind: str, *, silent: bool) -> None:
+        """Look for the reason why an answer has no end in what came between its events.
 
         Raises:
-            ProviderStatusError, ProviderProtocolError: it is one JSON value and no stream.
+            ProviderStatusError: the server says it there.
+            ProviderProtocolError: the body is no stream of events.
         """
-        from agent_core.providers.wire.tracked_stream import body_pieces  # noqa: PLC0415 - loads the HTTP library
-
-        pieces = body_pieces(response)
-        if "json" not in response.headers.get("content-type", ""):
-            yield from pieces
-            return
-        start = b""
-        for piece in pieces:
-            start += piece
-            if len(start) > _LONGEST_JSON:
-                break
-        if start.lstrip().startswith((b"{", b"[")):
-            failure = failure_in(start)
-            raise (
-                self._no_stream(response.headers["content-type"])
-                if failure is None
-                else reported_error(self._choice, failure)
-            )
-        yield start
-        yield from pieces
+        if (failure := failure_of(stray, is_error=False)) is not None:
+            raise reported_error(self._choice, failure)
+        if silent and not kind.startswith("text/event-stream"):
+            raise self._no_stream(kind or "nothing")
 
     def _no_stream(self, kind: str) -> ProviderProtocolError:
         return ProviderProtocolError(
@@ -202,12 +211,6 @@ class HttpStream:
             f"Check that model.base_url is the address of a server that speaks {self._provider.protocol.name} (it "
             "often ends in /v1).",
         )
-
-    def _patience(self, decoder: Decoder) -> float:
-        """Seconds that the next event may take. After the answer's end only its usage may follow."""
-        if decoder.done:
-            return _LAST_READ_TIMEOUT
-        return self._choice.stall_after if decoder.finished is None else min(self._choice.stall_after, _USAGE_TIMEOUT)
 
     def _send(self) -> httpx2.Response:
         """The answer, its body unread.

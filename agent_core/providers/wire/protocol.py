@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
-from agent_core.providers.base import FinishReason, ModelRequest, StreamEvent
+from agent_core.providers.base import ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.wire.finish_reasons import AnswerEnd
 from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
@@ -16,16 +17,8 @@ log = logging.getLogger(__name__)
 _MOST_TOKENS = 2**40
 
 
-class Decoder(Protocol):
-    """Reads one answer.
-
-    Attributes:
-        finished: why the answer ended, once it said so.
-        done: nothing more will come; the rest of the body is only waited for shortly.
-    """
-
-    finished: FinishReason | None
-    done: bool
+class Decoder(AnswerEnd):
+    """Reads one answer, and knows how it ends."""
 
     def feed(self, data: bytes) -> Iterable[StreamEvent]:
         """The events in the payload of one `data:` line; never `Finished`.
@@ -34,7 +27,7 @@ class Decoder(Protocol):
             ProviderStatusError: the server reports a failure.
             ProviderProtocolError: it cannot be understood.
         """
-        ...
+        raise NotImplementedError
 
 
 def counts_of(value: object) -> Mapping[str, Any]:

@@ -13,7 +13,6 @@ from typing import Any
 
 from agent_core.errors import ProviderProtocolError
 from agent_core.providers.base import (
-    FinishReason,
     ProviderItem,
     ReasoningDelta,
     StreamEvent,
@@ -25,11 +24,21 @@ from agent_core.providers.base import (
 )
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.wire.failures import decoded, reported_error
-from agent_core.providers.wire.protocol import counts_of, token_count
+from agent_core.providers.wire.protocol import Decoder, counts_of, token_count
 from agent_core.providers.wire.responses_items import OUTLINE_OF_CALL, PARAGRAPH, Item, outline_of_message
 from agent_core.providers.wire.sse import DONE
 from tools.light_dataclass import dataclass
 from tools.quick_json import whole_text
+
+_ENDS = {
+    "response.completed": "completed",
+    "response.done": "completed",
+    "response.incomplete": "incomplete",
+    "response.failed": "failed",
+    "response.cancelled": "cancelled",
+}
+_NO_ENDS = frozenset({"completed", "in_progress", "queued"})
+"""States of a response that do not gainsay the event that ends it."""
 
 
 @dataclass(slots=True)
@@ -65,8 +74,8 @@ class _Paragraphs:
         return text if goes_on else f"{PARAGRAPH}{text}"
 
 
-class ResponsesDecoder:
-    """Reads one answer. Implements `Decoder`."""
+class ResponsesDecoder(Decoder):
+    """Reads one answer."""
 
     def __init__(self, choice: ModelChoice) -> None:
         self._choice = choice
@@ -76,8 +85,6 @@ class ResponsesDecoder:
         self._text = _Paragraphs()
         self._reasoning = _Paragraphs()
         self._refused = False
-        self.finished: FinishReason | None = None
-        self.done = False
 
     def feed(self, data: bytes) -> Iterator[StreamEvent]:
         """The events of one event of the server's."""
@@ -85,8 +92,6 @@ class ResponsesDecoder:
             self.done = True
             return
         payload = decoded(data, self._choice)
-        if failure := payload.get("error") or _failure(payload):
-            raise reported_error(self._choice, failure)
         try:
             yield from self._events(payload)
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
@@ -117,11 +122,8 @@ class ResponsesDecoder:
                 yield from self._argue_at_last(self._begun_call(payload), payload["arguments"])
             case "response.output_item.done":
                 yield from self._complete(payload)
-            case "response.completed" | "response.incomplete":
-                yield from self._finish(payload.get("response") or {}, cut=payload["type"] == "response.incomplete")
-            case "response.failed":
-                response = payload.get("response") or {}
-                raise reported_error(self._choice, response.get("error") or {"message": "the response failed"})
+            case str(kind) if kind in _ENDS:
+                yield from self._finish(payload.get("response") or {}, _ENDS[kind])
 
     def _begin(self, payload: dict[str, Any]) -> Iterator[StreamEvent]:
         item = payload["item"]
@@ -176,23 +178,33 @@ class ResponsesDecoder:
             if whole:
                 yield from self._say(output, part.get("text") or part.get("refusal") or "")
 
-    def _finish(self, response: dict[str, Any], *, cut: bool) -> Iterator[StreamEvent]:
+    def _finish(self, response: dict[str, Any], said: str) -> Iterator[StreamEvent]:
+        """Take in the end, whose event says the one thing and whose response may say the other, and rather counts."""
+        status = str(response.get("status") or said)
+        status = said if status in _NO_ENDS else status
+        if status == "failed" or response.get("error"):
+            raise reported_error(self._choice, response.get("error") or {"message": "the response failed"})
         if not self._outputs:
             for index, item in enumerate(response.get("output") or ()):
                 yield from self._complete({"output_index": index, "item": item})
-        self.finished = self._reason(response, cut=cut)
+        self._end(response, status)
         self.done = True
         yield from self._kept()
         if usage := counts_of(response.get("usage")):
             yield UsageReport(_usage(usage))
 
-    def _reason(self, response: dict[str, Any], *, cut: bool) -> FinishReason:
+    def _end(self, response: Mapping[str, Any], status: str) -> None:
         why = (response.get("incomplete_details") or {}).get("reason")
-        if self._refused or why == "content_filter":
-            return "refusal"
-        if cut or why:
-            return "length"
-        return "tool_calls" if any(output.kind == "function_call" for output in self._outputs) else "stop"
+        if self._refused:
+            self.ends("refusal")
+        elif status == "completed" and not why:
+            self.ends("tool_calls" if any(output.kind == "function_call" for output in self._outputs) else "stop")
+        elif status in {"completed", "incomplete"}:
+            self.ends(why or "length")
+            if self.finished in {"stop", "tool_calls", "unknown"}:  # it is not complete, whatever stopped it
+                self.finished, self.word = "length", ""
+        else:
+            self.ends(status)
 
     def _kept(self) -> Iterator[ProviderItem]:
         """Where there is sealed reasoning or a phase, the outline of the answer: its items in their order."""
@@ -237,14 +249,6 @@ def _delta(payload: Mapping[str, Any]) -> str:
     if not isinstance(delta, str):
         raise TypeError("a piece that is not text")
     return delta
-
-
-def _failure(payload: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What an `error` event says: it has the parts of the failure beside its type."""
-    if payload.get("type") != "error":
-        return None
-    said = {key: payload[key] for key in ("code", "message", "param") if payload.get(key)}
-    return said or {"message": "no reason given"}
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

@@ -72,11 +72,13 @@ def test_every_reason_has_flags_and_advice():
     ("reasons", "flags"),
     [
         ("rate_limit", (True, False, True, True)),
-        ("overloaded server_error timeout connection unknown thinking_signature", (True, False, False, True)),
+        ("overloaded server_error timeout connection unknown", (True, False, False, True)),
+        ("thinking_signature broken_answer", (True, False, False, True)),
         ("auth auth_permanent billing", (False, False, True, True)),
         ("context_overflow payload_too_large", (False, True, False, False)),
         ("long_context_tier", (False, True, False, True)),
-        ("model_not_found provider_policy_blocked format_error grammar_pattern tls", (False, False, False, True)),
+        ("model_not_found tools_unsupported grammar_pattern tls", (False, False, False, True)),
+        ("provider_policy_blocked format_error", (False, False, False, True)),
         ("image_too_large content_policy", (False, False, False, False)),
     ],
 )

@@ -129,7 +129,7 @@ def test_an_input_that_comes_at_once_and_in_pieces_counts_once():
         ("max_tokens", "length"),
         ("model_context_window_exceeded", "length"),
         ("refusal", "refusal"),
-        ("something_new", "stop"),
+        ("something_new", "unknown"),
     ],
 )
 def test_the_end_of_an_answer_is_told_in_our_words(reason, finish):

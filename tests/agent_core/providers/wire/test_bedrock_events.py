@@ -89,12 +89,12 @@ def test_reasoning_without_a_signature_is_shown_and_not_sent_back(bedrock_server
         ("guardrail_intervened", "refusal"),
         ("content_filtered", "refusal"),
         ("refusal", "refusal"),
-        ("something_new", "stop"),
+        ("something_new", "unknown"),
     ],
 )
 def test_stop_reasons(bedrock_server, ask_bedrock, sent, meant):
     bedrock_server.add(Stream(reply("so far", stop=sent)))
-    assert ask_bedrock()[-1] == Finished(meant)
+    assert ask_bedrock()[-1] == Finished(meant, sent if meant == "unknown" else "")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_an_error_on_the_way_is_told_of_too(bedrock_server, ask_bedrock):
 @pytest.mark.parametrize("reason", ["malformed_model_output", "malformed_tool_use"])
 def test_an_answer_that_bedrock_could_not_read_is_a_failure(bedrock_server, ask_bedrock, reason):
     bedrock_server.add(Stream(reply("hm", stop=reason)))
-    with pytest.raises(ProviderProtocolError, match=reason):
+    with pytest.raises(ProviderStatusError, match=reason):
         ask_bedrock()
 
 
