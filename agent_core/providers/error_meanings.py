@@ -49,7 +49,10 @@ _CODE_TOO_MUCH = r"exceed|too_?long|too_?large|overflow|_limit_reached|max_lengt
 _READ = r"\bprompts?\b|\binputs?\b|\bcontext\b"
 _SIZE = re.compile(r"(?<![\w.])\d{4,}(?![\w.]*\w)")
 _PLAINLY = r"max(?:imum)? (?:input|prompt) (?:characters|length|size|tokens)|max_tokens must be at least 1, got -"
-_ANOTHER_THING = r"tokens remaining (?:in|after)|maximum number of items|string too long|string_above|array_above|valid range of max_"
+_ANOTHER_THING = (
+    r"tokens remaining (?:in|after)|maximum number of items|string too long|string_above|array_above"
+    r"|valid range of max_"
+)
 
 _IMAGES = (
     r"\bimages?\b|image_url|input_image|image/\w+|\bvision\b|multi-?modal|mmproj|\bpictures?\b|\bphotos?\b|视觉|图片|图像"
