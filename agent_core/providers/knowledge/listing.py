@@ -13,6 +13,7 @@ from agent_core.providers.choice import ModelChoice, ModelFacts
 from agent_core.providers.error_facts import read_facts
 from agent_core.providers.knowledge.facts import facts_of, known_models
 from agent_core.providers.knowledge.model_list import ListedModel, Page, UnreadableList, read_page
+from agent_core.providers.knowledge.windows import headers_of
 from agent_core.providers.resolution.addresses import service_at
 from agent_core.providers.resolution.catalog import CUSTOM, SERVICES, Listing, Service
 from agent_core.providers.wire.failures import readable
@@ -215,16 +216,6 @@ def _headers(question: _Question) -> Mapping[str, str]:
     headers = headers_of(question.choice)
     if question.anthropic:
         headers.setdefault("anthropic-version", _ANTHROPIC_VERSION)
-    return headers
-
-
-def headers_of(choice: ModelChoice) -> dict[str, str]:
-    """What a question to the server of `choice` about itself is sent with: its key goes where requests send it."""
-    headers = {"Accept": "application/json", **dict(choice.headers)}
-    if choice.api_key and choice.dialect.auth == "bearer":
-        headers["Authorization"] = f"Bearer {choice.api_key}"
-    elif choice.api_key:
-        headers[choice.dialect.auth] = choice.api_key
     return headers
 
 

@@ -111,6 +111,7 @@ class Windows:
                 return
             known.asking.clear()
             known.asked_at, known.waited = self._clock(), False
+        _reader()  # loaded here, so that it is while the person types
         # A daemon: nobody waits for a server when the process ends.
         threading.Thread(target=self._learn, args=(choice, known), name="window", daemon=True).start()
 
@@ -138,7 +139,6 @@ def ask_server(choice: ModelChoice) -> ServedWindow | None:
     import httpx2  # noqa: PLC0415 - only for servers whose window is not known
 
     from agent_core.errors import ProviderError  # noqa: PLC0415
-    from agent_core.providers.knowledge.served_window import read_window  # noqa: PLC0415
     from agent_core.providers.wire.http import Abort, make_client  # noqa: PLC0415
 
     abort = Abort()
@@ -147,6 +147,7 @@ def ask_server(choice: ModelChoice) -> ServedWindow | None:
     timer.daemon = True
     timer.start()
     service = SERVICES.get(choice.provider, CUSTOM)
+    read_window = _reader()
     try:
         with make_client(base_url=choice.base_url) as client, abort.watching():
             return read_window(_Getter(client, choice), choice.model, service.name if service.local else "")
@@ -157,12 +158,16 @@ def ask_server(choice: ModelChoice) -> ServedWindow | None:
         timer.cancel()
 
 
+def _reader() -> Callable[[_Getter, str, str], ServedWindow | None]:
+    from agent_core.providers.knowledge.served_window import read_window  # noqa: PLC0415 - few servers are asked
+
+    return read_window
+
+
 class _Getter:
     """Gets the JSON objects of one server, as `read_window` wants them."""
 
     def __init__(self, client: httpx2.Client, choice: ModelChoice) -> None:
-        from agent_core.providers.knowledge.listing import headers_of  # noqa: PLC0415
-
         self._client = client
         self._root = _root(choice.base_url)
         self._headers = headers_of(choice)
@@ -194,6 +199,16 @@ class _Getter:
         except (ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
+
+
+def headers_of(choice: ModelChoice) -> dict[str, str]:
+    """What a question to the server of `choice` about itself is sent with: its key goes where requests send it."""
+    headers = {"Accept": "application/json", **dict(choice.headers)}
+    if choice.api_key and choice.dialect.auth == "bearer":
+        headers["Authorization"] = f"Bearer {choice.api_key}"
+    elif choice.api_key:
+        headers[choice.dialect.auth] = choice.api_key
+    return headers
 
 
 def _key(choice: ModelChoice) -> tuple[str, str]:

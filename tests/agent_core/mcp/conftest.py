@@ -34,8 +34,11 @@ def open_servers(tmp_path: Path, guardian: Guardian) -> Iterator[Open]:
         limits: McpLimits | None = None,
         variables: Mapping[str, str] | None = None,
         wait: float = 30,
+        share: float = 0.1,
     ) -> SessionServers:
-        servers = SessionServers(specs, tmp_path, loop=loop, guardian=guardian, limits=limits, variables=variables)
+        servers = SessionServers(
+            specs, tmp_path, loop=loop, guardian=guardian, limits=limits, variables=variables, search_share=share
+        )
         opened.append(servers)
         servers.start()
         servers.wait(wait, CancelToken())

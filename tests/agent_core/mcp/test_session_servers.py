@@ -365,11 +365,11 @@ def test_odd_names_are_cleaned_for_the_model_and_kept_for_the_server(open_server
 
 
 def test_a_sub_agents_window_does_not_change_what_its_session_has(open_servers: Open) -> None:
-    servers = open_servers(plain())
+    servers = open_servers(plain(), share=0.01)
     servers.fit(128_000, "session")
-    servers.fit(100, "sub-agent")
+    servers.fit(32_000, "sub-agent")
     assert len(servers.entries()) == 11
-    servers.fit(100, "session")
+    servers.fit(32_000, "session")
     assert [entry.name for entry in servers.entries()] == ["mcp_find_tools", "mcp_call_tool"]
 
 
