@@ -13,8 +13,7 @@ from acp_adapter.session import SessionState
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.options import Option
-from agent_core.providers.choice import ModelChoice
-from agent_core.providers.window_source import ServedWindow
+from agent_core.providers.choice import ModelChoice, ServedWindow
 from agent_core.sessions.records import NewSession
 from tools.light_dataclass import dataclass
 from tools.registry import ToolEntry

@@ -15,7 +15,6 @@ from agent_core.auxiliary.asking import Completion
 from agent_core.background.news import NewsBox
 from agent_core.background.tasks import TaskBoard
 from agent_core.callbacks import AgentCallbacks
-from agent_core.compressing.cut_prompts import CutPrompts
 from agent_core.context.compaction import Compaction
 from agent_core.context.engine import CompressionRequest, ContextEngine
 from agent_core.context.tokens import TokenMeter
@@ -37,6 +36,7 @@ from tools.result import ResultImage, ToolResult
 
 if TYPE_CHECKING:
     from agent_core.calls.nested import NestedCalls
+    from agent_core.compressing.cut_prompts import CutPrompts
     from agent_core.memory.session_memory import SessionMemory
     from agent_core.sessions.store import SessionStore
     from agent_core.skills.session_skills import SessionSkills
@@ -91,7 +91,8 @@ class SessionServices:
         self.engine: ContextEngine | None = None
         self.by_itself = True
         self.meter = TokenMeter()
-        self.cuts = CutPrompts()
+        # Who watches whether servers read all of what they are sent; None before the first answer.
+        self.cuts: CutPrompts | None = None
         # The model that was asked last, as provider:model, and its window in tokens.
         self.asked: tuple[str, int] | None = None
         # Asks a model for the words of a summary.

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from agent_core.factory import AgentFactory
     from agent_core.interrupt import CancelToken
     from agent_core.options import Option
-    from agent_core.providers.choice import ModelChoice
-    from agent_core.providers.window_source import ServedWindow
+    from agent_core.providers.choice import ModelChoice, ServedWindow
     from tools.registry import ToolEntry
 
 

@@ -124,7 +124,8 @@ def _window(desk: Desk) -> tuple[int | None, str]:
         choice = desk.model()
     except HermesError:
         return None, ""
-    return choice.context_length, choice.name
+    # Of the model that is played inside nobody asks how much it can take.
+    return choice.context_length, "" if choice.provider == "offline" else choice.name
 
 
 def _reported(story: Transcript) -> ContextUsed | None:

@@ -11,8 +11,7 @@ from dataclasses import field
 from agent_core.context.estimate import message_tokens
 from agent_core.messages import Message
 from agent_core.providers.base import ModelRequest, Usage
-from agent_core.providers.choice import ModelChoice
-from agent_core.providers.window_source import ServedWindow
+from agent_core.providers.choice import ModelChoice, ServedWindow
 from tools.light_dataclass import dataclass
 
 _LEAST_COUNT, _LEAST_SENT = 512, 3_000
@@ -84,6 +83,24 @@ class CutPrompts:
             self._doubts += 1
         return self._doubts >= _ENOUGH_DOUBTS
 
+    def words(self, choice: ModelChoice, served: ServedWindow | None) -> str:
+        """What the person is told of the last request, with what to type."""
+        from agent_core.providers.knowledge.served_window import advice  # noqa: PLC0415 - few servers cut
+
+        self.told = True
+        window, sent, count = choice.context_length, 0.0 if self.last is None else self.last.sent, self._last_count
+        its = f"its window of {window:,} tokens" if window else "its window"
+        known = served if served is not None and served.kind else ServedWindow(choice.provider)
+        return (
+            f"{choice.endpoint} has read only {count:,} of about {round(sent, -2):,.0f} tokens: it cuts what does "
+            f"not fit into {its}, without saying so, and {choice.model} does not know what was in there. "
+            f"{advice(known, choice.model, round(sent))}"
+        )
+
+    @property
+    def _last_count(self) -> int:
+        return 0 if self.last is None else self.last.count
+
     def _new(self, model: str, messages: tuple[Message, ...]) -> float | None:
         before = self._before.get(model)
         if before is None:
@@ -92,19 +109,6 @@ class CutPrompts:
         if messages[: len(before.messages)] != before.messages:
             return None
         return sum(map(message_tokens, messages[len(before.messages) :]))
-
-
-def cut_words(choice: ModelChoice, counted: Counted, served: ServedWindow | None) -> str:
-    """What the person is told, with what to type."""
-    from agent_core.providers.knowledge.served_window import advice  # noqa: PLC0415 - few servers cut
-
-    window, sent = choice.context_length, round(counted.sent)
-    its = f"its window of {window:,} tokens" if window else "its window"
-    return (
-        f"{choice.endpoint} has read only {counted.count:,} of about {round(sent, -2):,} tokens: it cuts what does "
-        f"not fit into {its}, without saying so, and {choice.model} does not know what was in there. "
-        f"{advice(served or ServedWindow(choice.provider), choice.model, sent)}"
-    )
 
 
 def _count(usage: Usage) -> int:

@@ -124,7 +124,10 @@ class TurnCompression:
 
     def counted(self, choice: ModelChoice, request: ModelRequest, usage: Usage) -> None:
         """A request has its answer, and its server says what it was."""
+        from agent_core.compressing.cut_prompts import CutPrompts  # noqa: PLC0415 - not before the first answer
+
         services = self.services
+        services.cuts = services.cuts or CutPrompts()
         services.cuts.counted(choice, request, usage, services.meter.estimate(request))
         services.meter.learn(choice.name, request, usage)
 

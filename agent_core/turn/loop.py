@@ -18,7 +18,6 @@ from agent_core.budget import PROGRAMMATIC
 from agent_core.callbacks import Status, Step
 from agent_core.calls.answer_tools import runners_of
 from agent_core.calls.result_images import result_content
-from agent_core.compressing.cut_prompts import cut_words
 from agent_core.compressing.session_compression import CompressionListeners, SessionCompression
 from agent_core.compressing.turn_compression import TurnCompression
 from agent_core.context.view import shown
@@ -318,13 +317,12 @@ class TurnLoop:
     def _tell_of_cuts(self, turn: Turn) -> None:
         """Tell the person, once a session, that the model's server does not read all that it is sent."""
         choice, services = turn.route.choice, self.services
-        if services.cuts.last is None or not services.cuts.is_cut(choice.context_length):
+        cuts = services.cuts
+        if cuts is None or not cuts.is_cut(choice.context_length):
             return
         services.meter.forget(choice.name)
-        if not services.cuts.told and turn.callbacks.status_callback is not None:
-            services.cuts.told = True
-            words = cut_words(choice, services.cuts.last, turn.route.served)
-            turn.callbacks.status_callback(Status("context", words))
+        if not cuts.told and turn.callbacks.status_callback is not None:
+            turn.callbacks.status_callback(Status("context", cuts.words(choice, turn.route.served)))
 
     def _count(self, turn: Turn, usage: Usage, choice: ModelChoice) -> None:
         self._count_cost(turn, usage, cost_of(usage, choice.facts, self.cache_ttl))

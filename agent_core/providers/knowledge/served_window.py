@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 from urllib.parse import urlencode
 
-from agent_core.providers.window_source import ServedWindow
+from agent_core.providers.choice import ServedWindow
 
 Get = Callable[[str, Mapping[str, Any] | None], Mapping[str, Any]]
 """The JSON object at a path below the server's root, {} where there is none; with a body it is a POST."""

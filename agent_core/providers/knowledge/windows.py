@@ -11,10 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
-from agent_core.providers.choice import ModelChoice
+from agent_core.providers.choice import ModelChoice, ServedWindow
 from agent_core.providers.resolution.addresses import is_local, service_at
 from agent_core.providers.resolution.catalog import CUSTOM, SERVICES
-from agent_core.providers.window_source import ServedWindow
 
 if TYPE_CHECKING:
     import httpx2
@@ -23,7 +22,7 @@ log = logging.getLogger(__name__)
 
 ASK_SECONDS = 3.0
 _MAX_BYTES = 4 * 1024 * 1024
-_WAIT_SECONDS = 0.25
+_WAIT_SECONDS = 0.1
 """So long a request waits for the first word of the window: a server on this machine has said it by then."""
 _OLD_AFTER = 60.0
 _MOST_AFTER_ANSWERS = 3
@@ -135,7 +134,10 @@ def may_be_asked(choice: ModelChoice) -> bool:
 
 
 def ask_server(choice: ModelChoice) -> ServedWindow | None:
-    """Ask the server of `choice` for the window of its model, for at most `ASK_SECONDS`. No failure raises."""
+    """Ask the server of `choice` for the window of its model, for at most `ASK_SECONDS`; None where it is not there.
+
+    No failure raises. Of a server that says nothing of it nothing is known, and nothing more will be.
+    """
     import httpx2  # noqa: PLC0415 - only for servers whose window is not known
 
     from agent_core.errors import ProviderError  # noqa: PLC0415
@@ -150,7 +152,8 @@ def ask_server(choice: ModelChoice) -> ServedWindow | None:
     read_window = _reader()
     try:
         with make_client(base_url=choice.base_url) as client, abort.watching():
-            return read_window(_Getter(client, choice), choice.model, service.name if service.local else "")
+            found = read_window(_Getter(client, choice), choice.model, service.name if service.local else "")
+            return found or ServedWindow(loaded=True)
     except (httpx2.HTTPError, httpx2.InvalidURL, ProviderError, OSError, ValueError) as problem:
         log.info("%s did not say how large its window is (%s)", choice.endpoint, type(problem).__name__)
         return None

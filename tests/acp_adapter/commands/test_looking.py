@@ -21,10 +21,9 @@ from agent_core.mcp.specs import ServerStatus
 from agent_core.messages import Message, assistant_message, tool_call, tool_message, user_message
 from agent_core.prompt_parts import SaidText
 from agent_core.providers.base import ModelRequest, Usage
-from agent_core.providers.choice import ModelChoice, ModelFacts
+from agent_core.providers.choice import ModelChoice, ModelFacts, ServedWindow
 from agent_core.providers.knowledge.pricing import Spent
 from agent_core.providers.lessons import Lessons
-from agent_core.providers.window_source import ServedWindow
 from agent_core.sessions.records import RESET, StoredEvent, TurnRecord
 from tests.support.each import each
 from tools.registry import ToolEntry

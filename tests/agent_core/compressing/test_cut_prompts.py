@@ -2,10 +2,10 @@
 
 import pytest
 
-from agent_core.compressing.cut_prompts import CutPrompts, cut_words
+from agent_core.compressing.cut_prompts import CutPrompts
 from agent_core.messages import user_message
 from agent_core.providers.base import ModelRequest, Usage
-from agent_core.providers.window_source import ServedWindow
+from agent_core.providers.choice import ServedWindow
 from tests.support.choices import choice_for
 from tests.support.each import each
 
@@ -85,6 +85,6 @@ def test_cut_prompts_are_told_with_the_command_that_helps():
     cuts = CutPrompts()
     choice = choice_for("http://127.0.0.1:11434/v1", provider="ollama", model="qwen3:8b", context_length=4_096)
     cuts.counted(choice, ModelRequest("qwen3:8b", [SYSTEM, user_message(WORDS)]), Usage(4_096), 9_000)
-    told = cut_words(choice, cuts.last, ServedWindow("ollama", 4_096, 40_960))
+    told = cuts.words(choice, ServedWindow("ollama", 4_096, 40_960))
     assert "has read only 4,096 of about 9,000 tokens" in told
     assert "OLLAMA_CONTEXT_LENGTH=32768 ollama serve" in told

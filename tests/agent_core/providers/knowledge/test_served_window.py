@@ -2,8 +2,8 @@
 
 import pytest
 
+from agent_core.providers.choice import ServedWindow
 from agent_core.providers.knowledge.served_window import advice, read_window
-from agent_core.providers.window_source import ServedWindow
 from tests.support.each import each
 
 

@@ -4,9 +4,8 @@ import threading
 
 import pytest
 
-from agent_core.providers.choice import ModelFacts
+from agent_core.providers.choice import ModelFacts, ServedWindow
 from agent_core.providers.knowledge.windows import Windows, ask_server, may_be_asked
-from agent_core.providers.window_source import ServedWindow
 from tests.support.choices import choice_for
 from tests.support.each import each
 from tests.support.model_server import ModelServer
@@ -83,13 +82,22 @@ def test_window_is_asked_for_again_once_the_model_is_loaded():
     assert (settled(windows), asking.count) == (4_096, 2)
 
 
-def test_window_that_nobody_tells_is_asked_for_a_few_times_only():
-    asking = Asking(None)
+def test_window_of_a_server_that_was_not_there_is_asked_for_again_once_it_answers():
+    asking = Asking(None, ServedWindow("vllm", 4_096, loaded=True))
+    windows = Windows(asking)
+    windows.begin(HERE)
+    assert settled(windows) is None
+    windows.answered(HERE)
+    assert settled(windows) == 4_096
+
+
+def test_window_that_nobody_tells_is_asked_for_once():
+    asking = Asking(ServedWindow(loaded=True))
     windows = Windows(asking)
     for _ in range(10):
         windows.answered(HERE)
         assert settled(windows) is None
-    assert asking.count <= 4
+    assert asking.count == 1
 
 
 def test_window_is_asked_for_anew_in_a_later_turn_since_servers_are_started_again():
@@ -150,4 +158,4 @@ def test_window_of_a_server_that_is_not_there_is_unknown():
 def test_window_in_an_answer_that_makes_no_sense_is_unknown(page):
     with ModelServer() as server:
         server.pages.update({"/props": page, "/api/ps": page})
-        assert ask_server(choice_for(server.base_url, facts=ModelFacts())) is None
+        assert ask_server(choice_for(server.base_url, facts=ModelFacts())) == ServedWindow(loaded=True)
