@@ -12,6 +12,7 @@ HermesError                     has `public`, a sentence or two for the user, an
 └── ProviderError               a model request failed
     ├── ProviderConnectionError the server could not be reached, or the connection broke; `fault` says how
     ├── ProviderStatusError     the server said that it failed: an error status, or an error within its answer
+    │   └── SignInFailed        a cloud's sign-in gave nothing to make the request with, so that it was not sent
     ├── RefreshFailed           (providers/credentials/tokens.py) a sign-in could not be renewed now
     ├── RefreshRefused          (the same file) a sign-in is over
     ├── ProviderProtocolError   the server's answer could not be understood
@@ -24,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+_UNAUTHORIZED = 401
 _UNEXPECTED = "Something went wrong inside the agent; its log has the details."
 
 
@@ -133,6 +135,14 @@ class ProviderStatusError(ProviderError):
         self.status = status
         self.body = body
         self.headers: Mapping[str, str] = dict(headers or {})
+
+
+class SignInFailed(ProviderStatusError):
+    """There is nothing to sign in at a cloud with, or it is refused there; counts as a status of 401."""
+
+    def __init__(self, cause: str, step: str, body: str) -> None:
+        super().__init__(f"{cause} {step}", _UNAUTHORIZED, body)
+        self.cause = cause
 
 
 class ProviderProtocolError(ProviderError):

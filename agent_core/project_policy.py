@@ -8,6 +8,7 @@ there is left out, with a warning that says so.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
@@ -32,19 +33,18 @@ MAY_NARROW: Mapping[str, frozenset[str]] = {
 """By part of the settings: the keys that count in a project."""
 
 _LONGEST = 64 * 1024
+_DIGITS = re.compile(r"[0-9]{1,18}")
 _STRICTNESS: Mapping[str, int] = {"off": 0, "auto": 1, "all": 2}
 _MODES: Mapping[str, ApprovalMode] = {
     "off": "off",
     "auto": "auto",
-    "manual": "auto",
-    "smart": "auto",
     "all": "all",
+    "manual": "auto",
     "ask": "auto",
+    "smart": "auto",
 }
-_SWITCHES: Mapping[str, bool] = {
-    **dict.fromkeys(("true", "yes", "on", "1"), True),
-    **dict.fromkeys(("false", "no", "off", "0"), False),
-}
+# As the user's own settings are read.
+_YES, _NO = frozenset({"true", "yes", "on", "y", "t", "1"}), frozenset({"false", "no", "off", "n", "f", "0"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,19 +141,34 @@ def _narrowing(written: object, path: Path, warnings: list[str]) -> ContextNarro
     if not isinstance(written, Mapping):
         warnings.append(f"context_files in {path} is ignored: it must hold `key: value` lines.")
         return ContextNarrowing()
-    max_chars, names = written.get("max_chars"), written.get("names")
-    is_count = isinstance(max_chars, int) and not isinstance(max_chars, bool) and max_chars > 0
+    warnings += [_left_out(f"context_files.{key}", path) for key in written if key not in MAY_NARROW["context_files"]]
+    enabled, max_chars, names = (written.get(key) for key in ("enabled", "max_chars", "names"))
+    count = _count(max_chars)
+    if max_chars is not None and count is None:
+        warnings.append(f"context_files.max_chars in {path} is ignored: it must be a whole number above 0.")
     is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
-    enabled = _SWITCHES.get(str(written.get("enabled", True)).strip().lower())
-    if enabled is None:
-        warnings.append(f"context_files.enabled in {path} is ignored: it must be true or false.")
-    known = {"enabled": True, "max_chars": max_chars is None or is_count, "names": names is None or is_list}
-    warnings += [_left_out(f"context_files.{key}", path) for key in written if not known.get(str(key))]
+    if names is not None and not is_list:
+        warnings.append(f"context_files.names in {path} is ignored: it must be a list of file names.")
+    word = "true" if enabled is None else _word(enabled)
+    if word not in _YES | _NO:
+        warnings.append(f"context_files.enabled in {path} must be true or false. Until then no rules files are read.")
     return ContextNarrowing(
-        enabled=enabled is not False,
-        max_chars=max_chars if is_count else None,
+        enabled=word in _YES,
+        max_chars=count,
         names=tuple(names) if isinstance(names, list) and is_list else None,
     )
+
+
+def _count(written: object) -> int | None:
+    """A whole number above 0, also as text; None for anything else."""
+    if isinstance(written, str) and _DIGITS.fullmatch(written.strip()):
+        written = int(written)
+    return written if isinstance(written, int) and not isinstance(written, bool) and written > 0 else None
+
+
+def _word(written: object) -> str:
+    """A yes or no as one writes it; '' for anything that is neither."""
+    return str(written).strip().lower() if isinstance(written, str | bool) or written in (0, 1) else ""
 
 
 def _mode(approvals: Mapping[Any, Any], path: Path, warnings: list[str]) -> ApprovalMode | None:

@@ -18,8 +18,10 @@ from agent_core.errors import SettingsError
 from agent_core.interrupt import CancelToken
 from agent_core.lsp.diagnostics import LanguageServers
 from agent_core.mcp.service_loop import ServiceLoop
+from agent_core.providers.sdk import sign_ins
 from agent_core.providers.wire import bedrock_client
 from agent_core.telemetry import exporting
+from tests.support.choices import choice_for
 from tests.support.tool_context import call, make_context
 from tools.browser.finding import missing
 from tools.documents.kinds import document_of
@@ -37,7 +39,18 @@ from tools.web.port import WebError
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = frozenset(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]) - {"dev"}
-LIBRARIES = ("botocore", "daytona", "ddgs", "html_to_markdown", "keyring", "lxml", "modal", "pypdf", "vercel")
+LIBRARIES = (
+    "azure.identity",
+    "botocore",
+    "daytona",
+    "ddgs",
+    "html_to_markdown",
+    "keyring",
+    "lxml",
+    "modal",
+    "pypdf",
+    "vercel",
+)
 
 
 def raised(kind: type[Exception], work: Callable[[], object]) -> list[str]:
@@ -86,9 +99,10 @@ def of_the_web() -> list[str]:
 def test_every_extra_that_is_missing_is_named_with_the_line_that_installs_it(
     extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for name in (*LIBRARIES, "opentelemetry.exporter.otlp.proto.http"):
+    for name in (*LIBRARIES, "google.auth", "opentelemetry.exporter.otlp.proto.http"):
         monkeypatch.setitem(sys.modules, name, None)
     told: Mapping[str, Callable[[], list[str]]] = {
+        "azure": lambda: raised(SettingsError, lambda: sign_ins.check_installed("entra", choice_for("https://a.b"))),
         "bedrock": lambda: raised(SettingsError, bedrock_client.check_installed),
         "browser": lambda: [missing()],
         "daytona": lambda: raised(CommandError, lambda: need("daytona", "daytona")),
@@ -99,6 +113,9 @@ def test_every_extra_that_is_missing_is_named_with_the_line_that_installs_it(
         "modal": lambda: raised(CommandError, lambda: need("modal", "modal")),
         "otel": lambda: raised(SettingsError, exporting.check_installed),
         "vercel": lambda: raised(CommandError, lambda: need("vercel", "vercel")),
+        "vertex": lambda: raised(
+            SettingsError, lambda: sign_ins.check_installed("google", choice_for("https://a.b"))
+        ),
         "web": of_the_web,
     }
     texts = told[extra]()

@@ -25,6 +25,12 @@ def is_small(window: int | None) -> bool:
 
 ReasoningBack = Literal["given", "none", "reasoning_content", "thought_signature"]
 
+Transport = Literal["http", "sdk"]
+"""What sends requests: our own HTTP, or the SDK of the vendor whose protocol is spoken."""
+
+SignIn = Literal["entra", "google", "aws"]
+"""Whose sign-in a request is made with in place of a key: Microsoft Entra ID, Google Cloud, AWS."""
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -127,6 +133,7 @@ class ModelChoice:
         max_tokens: the user's limit of an answer.
         context_length: the window in tokens: the user's figure, else the known one.
         stall_after: seconds without an event after which an answer counts as stalled.
+        sign_in: what requests are made with where there is no key; such a server is asked through its vendor's SDK.
     """
 
     provider: str
@@ -143,6 +150,8 @@ class ModelChoice:
     max_tokens: int | None = None
     context_length: int | None = None
     stall_after: float = DEFAULT_STALL
+    transport: Transport = "http"
+    sign_in: SignIn | None = None
 
     @property
     def endpoint(self) -> Endpoint:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Literal
 
-from agent_core.errors import ProviderConnectionError, ProviderError, ProviderStatusError
+from agent_core.errors import ProviderConnectionError, ProviderError, ProviderStatusError, SignInFailed
 from agent_core.providers import error_patterns as patterns
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.error_facts import ErrorFacts, asked_wait, body_wait, compiled, read_facts, stated_wait
@@ -116,6 +116,8 @@ def classify(
     """
     large = _is_large(choice, context_tokens)
     match problem:
+        case SignInFailed():
+            return _without_answer("auth", patterns.FLAGS["auth"], _in_other_words(problem, choice), compress=False)
         case ProviderStatusError():
             return _of_answer(problem, choice, large, now())
         case ProviderConnectionError():

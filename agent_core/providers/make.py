@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agent_core.providers.base import Provider
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.lessons import Lessons
+
+if TYPE_CHECKING:
+    from agent_core.providers.wire.protocol import WireProtocol
 
 
 def make_provider(choice: ModelChoice, lessons: Lessons | None = None) -> Provider:
@@ -24,15 +29,24 @@ def make_provider(choice: ModelChoice, lessons: Lessons | None = None) -> Provid
         from agent_core.providers.wire.bedrock_converse import BedrockProvider  # noqa: PLC0415
 
         return BedrockProvider(choice, lessons)
-    from agent_core.providers.wire.chat_completions import CHAT_COMPLETIONS  # noqa: PLC0415
+    if choice.transport == "sdk":
+        from agent_core.providers.sdk.provider import SdkProvider  # noqa: PLC0415
+
+        return SdkProvider(choice, _protocol(choice), lessons)
     from agent_core.providers.wire.http_provider import HttpProvider  # noqa: PLC0415
 
+    return HttpProvider(choice, _protocol(choice), lessons)
+
+
+def _protocol(choice: ModelChoice) -> WireProtocol:
     if choice.api_mode == "anthropic_messages":
         from agent_core.providers.wire.anthropic_messages import ANTHROPIC_MESSAGES  # noqa: PLC0415
 
-        return HttpProvider(choice, ANTHROPIC_MESSAGES, lessons)
+        return ANTHROPIC_MESSAGES
     if choice.api_mode == "codex_responses":
         from agent_core.providers.wire.codex_responses import CODEX_RESPONSES  # noqa: PLC0415
 
-        return HttpProvider(choice, CODEX_RESPONSES, lessons)
-    return HttpProvider(choice, CHAT_COMPLETIONS, lessons)
+        return CODEX_RESPONSES
+    from agent_core.providers.wire.chat_completions import CHAT_COMPLETIONS  # noqa: PLC0415
+
+    return CHAT_COMPLETIONS

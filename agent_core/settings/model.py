@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
@@ -36,7 +36,6 @@ _OTHER_NAMES = {
     "api": "base_url",
     "url": "base_url",
     "api_key_env": "key_env",
-    "transport": "api_mode",
     "default_model": "model",
 }
 """What upstream calls values of a server's entry, and we."""
@@ -71,6 +70,13 @@ class ServerSettings(SettingsPart):
     api_keys: tuple[str, ...] = Field((), description="More keys for the same server.", repr=False)
     key_env: str | None = Field(None, description="The variable that holds the key.")
     api_mode: ApiModeName | None = Field(None, description="The wire protocol; normally found by itself.")
+    transport: Literal["http", "sdk"] | None = Field(
+        None,
+        description=(
+            "`sdk`: an OpenAI- or Anthropic-style server is asked through its vendor's SDK, a way out where our own "
+            "HTTP is refused. Another program's value, the name of a protocol, counts as `api_mode`."
+        ),
+    )
     headers: dict[str, str] = Field(
         default_factory=dict, description="`NAME: value` lines that are sent with each request.", repr=False
     )
@@ -395,6 +401,8 @@ def _renamed(server: object) -> object:
     for theirs, name in _OTHER_NAMES.items():
         if theirs in ours and name not in ours:
             ours[name] = ours[theirs]
+    if ours.get("transport") in get_args(ApiModeName):  # upstream's name for the protocol
+        ours.setdefault("api_mode", ours.pop("transport"))
     return ours
 
 

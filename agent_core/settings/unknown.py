@@ -9,15 +9,16 @@ from typing import Any, TypeGuard, get_args
 from pydantic import BaseModel
 
 from agent_core.settings.hooks import HooksPart
-from agent_core.settings.model import OLD_NAMES, Settings
+from agent_core.settings.model import OLD_NAMES, ServerSettings, Settings
 from agent_core.settings.part import SettingsPart
 from tools.light_dataclass import dataclass
 
 _LIKELY = 0.8
 _PERHAPS = 0.6
+# Of a model server's entry: upstream's keys that are like one of ours.
+_ELSEWHERE = frozenset({"models"})
 # Of one part: nobody misspells more, and each takes half a millisecond of every start.
 _MOST_COMPARED = 200
-_WITH_ENTRIES = frozenset({"providers", "custom_providers", "fallback_providers", "auxiliary"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +43,28 @@ class UnknownKey:
 
 
 def unknown_keys(raw: Mapping[Any, Any]) -> Iterator[UnknownKey]:
-    """The unknown keys of settings as they were read; of entries by name only those that look misspelt."""
+    """The unknown keys of settings as they were read, and of model servers' entries those that look misspelt."""
     yield from _unknown_in(raw, Settings, ())
 
 
 def _unknown_in(
-    values: Mapping[Any, Any], part: type[BaseModel], path: tuple[Any, ...], *, is_entry: bool = False
+    values: Mapping[Any, Any], part: type[BaseModel], path: tuple[Any, ...], *, shared: bool = False
 ) -> Iterator[UnknownKey]:
     known = {*part.model_fields, *(field.alias for field in part.model_fields.values() if field.alias)}
     understood: Collection[str] = getattr(part, "understood", ())
-    # Upstream has more keys in parts and entries that we share with it: there only what looks misspelt is told.
-    is_ours = issubclass(part, SettingsPart) and not is_entry
+    # Upstream has more keys in parts that we share with it: there only what looks misspelt is told.
+    is_ours = issubclass(part, SettingsPart) and not shared
     compared = 0
     for key, value in values.items():
         inner = part.model_fields[key].annotation if key in part.model_fields else None
         if inner is not None:
             if isinstance(value, Mapping) and _is_part(inner):
                 yield from _unknown_in(value, inner, (*path, key))
-            elif key in _WITH_ENTRIES and not path:
-                yield from _unknown_in_entries(value, inner, key)
+            elif (entry := _entry_type(inner)) is not None:
+                for at, each in _entries(value):
+                    yield from _unknown_in(each, entry, (*path, key, at), shared=True)
+        elif shared and key in _ELSEWHERE:
+            continue
         elif key not in known and key not in understood and (path or key not in OLD_NAMES):
             cutoff = _PERHAPS if is_ours else _LIKELY
             near = difflib.get_close_matches(str(key), known, n=1, cutoff=cutoff) if compared < _MOST_COMPARED else []
@@ -69,17 +73,20 @@ def _unknown_in(
                 yield _told((*path, key), near[0] if near else "")
 
 
-def _unknown_in_entries(written: object, annotation: object, key: str) -> Iterator[UnknownKey]:
-    """Those of the entries of a mapping or a list."""
-    kind = next(inner for inner in get_args(annotation) if _is_part(inner))
-    entries = written.items() if isinstance(written, Mapping) else enumerate(written) if _is_list(written) else ()
-    for name, entry in entries:
-        if isinstance(entry, Mapping):
-            yield from _unknown_in(entry, kind, (key, name), is_entry=True)
+def _entry_type(annotation: object) -> type[ServerSettings] | None:
+    """What the entries of a list, or by name, are; None where they are no model servers."""
+    return next((each for each in get_args(annotation) if _is_server(each)), None)
 
 
-def _is_list(written: object) -> TypeGuard[list[object]]:
-    return isinstance(written, list)
+def _is_server(annotation: object) -> TypeGuard[type[ServerSettings]]:
+    return isinstance(annotation, type) and issubclass(annotation, ServerSettings)
+
+
+def _entries(values: object) -> Iterator[tuple[Any, Mapping[Any, Any]]]:
+    if isinstance(values, list):
+        values = dict(enumerate(values))
+    if isinstance(values, Mapping):
+        yield from ((at, each) for at, each in values.items() if isinstance(each, Mapping))
 
 
 def _told(path: tuple[Any, ...], near: str) -> UnknownKey:

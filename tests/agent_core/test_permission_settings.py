@@ -68,6 +68,7 @@ def test_a_project_adds_what_it_denies_and_may_ask_more_often(read, project):
         ("off", "auto", "auto"),
         ("off", "all", "all"),
         ("auto", "manual", "auto"),
+        ("auto", "ask", "auto"),
         ("off", "ask", "auto"),
         ("all", "ask", "all"),
     ],

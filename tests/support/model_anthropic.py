@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tests.support.bedrock_server import EVENT_STREAM, frame
 from tests.support.model_replies import Recorded, Reply, Streamed, ToolCall, Usage, event, pieces
 
 STOP_REASONS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal"}
@@ -38,6 +40,26 @@ class AnthropicDialect:
         content += [{**_call(call), "input": _input(call)} for call in reply.tool_calls]
         ending = {"stop_reason": STOP_REASONS.get(reply.ending, reply.ending), "stop_sequence": None}
         return _message(request) | {"content": content, **ending, **_usage(reply.usage)}
+
+
+class BedrockClaudeDialect(AnthropicDialect):
+    """The same events in Amazon's framing."""
+
+    content_type = EVENT_STREAM
+
+    def streamed(self, request: Recorded, reply: Reply) -> Streamed:
+        plain = super().streamed(request, reply)
+        return Streamed(*([b"".join(_frames(part)) for part in parts] for parts in _parts(plain)))
+
+
+def _parts(streamed: Streamed) -> tuple[Sequence[bytes], Sequence[bytes], Sequence[bytes]]:
+    return streamed.opening, streamed.deltas, streamed.ending
+
+
+def _frames(events: bytes) -> Iterator[bytes]:
+    for line in events.split(b"\n"):
+        if line.startswith(b"data: "):
+            yield frame("chunk", {"bytes": base64.b64encode(line.removeprefix(b"data: ")).decode(), "p": "abcd"})
 
 
 def blocks(request: Recorded, reply: Reply) -> Iterator[list[bytes]]:

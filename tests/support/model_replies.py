@@ -159,7 +159,8 @@ class Recorded:
 
     @property
     def wants_stream(self) -> bool:
-        return isinstance(self.body, dict) and bool(self.body.get("stream"))
+        # Bedrock's address says it.
+        return isinstance(self.body, dict) and (bool(self.body.get("stream")) or "response-stream" in self.path)
 
 
 Answer = Reply | Status | Hang | Disconnect | Garbage

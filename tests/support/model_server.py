@@ -245,7 +245,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _stream(self, dialect: ServerDialect, request: Recorded, reply: Reply, until: int | None = None) -> None:
         """The reply as server-sent events; with `until`, only so many deltas of it and no end."""
         answer = dialect.streamed(request, reply)
-        self._begin_stream()
+        self._begin_stream(getattr(dialect, "content_type", "text/event-stream; charset=utf-8"))
         self._events(answer.opening)
         for index, delta in enumerate(answer.deltas[:until]):
             if index == reply.gate_after:
@@ -261,9 +261,9 @@ class _Handler(BaseHTTPRequestHandler):
         # In one piece, so that a client that stops at the last event has the end of the body already.
         self.wfile.write(_http_chunk(answer.ending[-1]) + b"0\r\n\r\n")
 
-    def _begin_stream(self) -> None:
+    def _begin_stream(self, content_type: str) -> None:
         self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+        self.send_header("Content-Type", content_type)
         self.send_header("Cache-Control", "no-cache")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()

@@ -10,7 +10,7 @@ from acp_adapter.cli.doctor.checks.elsewhere import check_elsewhere
 from acp_adapter.cli.doctor.checks.home import check_home, check_leftovers, check_permissions, check_space
 from acp_adapter.cli.doctor.checks.imports import check_imports
 from acp_adapter.cli.doctor.checks.mcp import check_servers, try_servers
-from acp_adapter.cli.doctor.checks.model import check_key, check_model
+from acp_adapter.cli.doctor.checks.model import check_key, check_model, check_sign_in
 from acp_adapter.cli.doctor.checks.plugins import check_plugins
 from acp_adapter.cli.doctor.checks.program import check_packages, check_python
 from acp_adapter.cli.doctor.checks.programs import check_git, check_search
@@ -33,6 +33,7 @@ CHECKS = (
     Check("disk", check_space),
     Check("settings", check_settings),
     Check("key", check_key),
+    Check("sign-in", check_sign_in, 90.0, waits=True),
     Check(_MODEL, check_model, 90.0, waits=True),
     # It reads every page: a second for a few hundred MB.
     Check("database", check_database, 300.0),

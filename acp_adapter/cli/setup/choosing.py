@@ -16,7 +16,7 @@ from acp_adapter.cli.setup.plan import (
 )
 from agent_core.errors import AuthRequired, HermesError, SettingsError
 from agent_core.providers.resolution.addresses import check_address, shown
-from agent_core.providers.resolution.catalog import CUSTOM, SERVICES, Service
+from agent_core.providers.resolution.catalog import CUSTOM, SERVICES, SIGN_INS, Service
 from agent_core.providers.resolution.resolve import OFFLINE
 from agent_core.providers.resolution.servers import own_servers
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from agent_core.providers.knowledge.discovery import FoundServer
 
 _MOST_SHOWN = 30
+# Without an address Amazon's own settings say which region is asked.
+_FOUND_BY_AMAZON = frozenset({"bedrock", "anthropic-bedrock"})
 
 
 class Person(Protocol):
@@ -113,7 +115,7 @@ def at_address(config: Configuration, person: Person, wanted: Wanted) -> Wanted:
     """The same with an address: the one that is configured, or that the person types where none is known."""
     server = server_of(config, wanted.provider)
     known = configured_address(config, wanted.provider)
-    if wanted.base_url or (server.home(config.environ) and not known) or server.name == "bedrock":
+    if wanted.base_url or (server.home(config.environ) and not known) or server.name in _FOUND_BY_AMAZON:
         return wanted
     if known and server.service not in {None, CUSTOM}:
         return replace(wanted, base_url=known)
@@ -131,6 +133,7 @@ def at_address(config: Configuration, person: Person, wanted: Wanted) -> Wanted:
 def choose_key(config: Configuration, person: Person, wanted: Wanted) -> Wanted:
     """Ask for the key where one is needed, or might be."""
     server = server_of(config, wanted.provider)
+    sign_in = server.service.sign_in if server.service is not None else None
     try:
         there = choice_for(config, wanted).api_key
     except AuthRequired:
@@ -140,7 +143,11 @@ def choose_key(config: Configuration, person: Person, wanted: Wanted) -> Wanted:
         return wanted if keeps else _with_key(config, person, wanted, needed=True)
     if server.service is not None and server.service.local:
         return wanted
-    return _with_key(config, person, wanted, needed=False)
+    if sign_in is None or (server.service is not None and server.service.keys):
+        wanted = _with_key(config, person, wanted, needed=False)
+    if sign_in is not None and not wanted.key:
+        _sign_in(person, choice_for(config, wanted), SIGN_INS[sign_in])
+    return wanted
 
 
 def with_new_key(config: Configuration, wanted: Wanted, key: str) -> Wanted:
@@ -196,7 +203,9 @@ def _with_key(config: Configuration, person: Person, wanted: Wanted, *, needed: 
     if known and server.service and server.service.key_page and server.is_at_home(wanted.base_url):
         person.say(f"A key is made at {server.service.key_page}")
     while True:
-        key = person.secret(f"The key for {title}" if needed else f"The key for {title}; empty if it needs none")
+        sign_in = server.service.sign_in if server.service is not None else None
+        without = f"empty to sign in at {SIGN_INS[sign_in]}" if sign_in is not None else "empty if it needs none"
+        key = person.secret(f"The key for {title}" if needed else f"The key for {title}; {without}")
         if not key and not needed:
             return wanted
         if not key:
@@ -205,6 +214,23 @@ def _with_key(config: Configuration, person: Person, wanted: Wanted, *, needed: 
         if not (problem := problem_of(config, keyed)):
             return keyed
         person.say(problem)
+
+
+def _sign_in(person: Person, choice: ModelChoice, where: str) -> None:
+    """Try the sign-in as often as the person wants; the settings may be written without it."""
+    from agent_core.providers.sdk.sign_ins import try_sign_in  # noqa: PLC0415 - only for providers with one
+
+    while True:
+        person.say(f"\nSigning in at {where} …")
+        try:
+            try_sign_in(choice)
+        except HermesError as problem:
+            person.say(problem.public)
+        else:
+            person.say("Signed in.")
+            return
+        if not person.agrees("Try again?"):
+            return
 
 
 def _key_there(config: Configuration, service: Service) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agent_core.providers.choice import ModelChoice
 
 _ANY_MODEL = "any"
-_OTHER_NAMES = {"api": "base_url", "url": "base_url", "api_key_env": "key_env", "transport": "api_mode"}
+_OTHER_NAMES = {"api": "base_url", "url": "base_url", "api_key_env": "key_env"}
 _OF_A_SERVER = frozenset({*ServerSettings.model_fields, *_OTHER_NAMES})
 _KEYS = frozenset({"api_key", "api_keys"})
 _CHOOSERS = ("HERMES_MODEL", "HERMES_PROVIDER", "HERMES_BASE_URL")

@@ -86,7 +86,9 @@ def _candidates(
     yield from own
     yield from named
     for service in SERVICES.values():
-        has_key = any(config.environ.get(name, "").strip() for name in service.keys)
+        # Another service's key may be one of a cloud's, too; what is signed in for is offered once it is chosen.
+        keys = () if service.sign_in is not None else service.keys
+        has_key = any(config.environ.get(name, "").strip() for name in keys)
         if has_key or service.name in accounts:
             yield service.name
 

@@ -7,11 +7,11 @@ Nothing here is guessed: what a service does not document is left out of its dia
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Literal
 
 from agent_core.providers.base import ApiMode
-from agent_core.providers.choice import Dialect
+from agent_core.providers.choice import Dialect, SignIn
 from tools.light_dataclass import dataclass
 
 Access = Literal["key", "optional", "sign-in"]
@@ -37,6 +37,7 @@ class Service:
         key_page: where a person makes a key for it, '' if that is not known.
         filed_as: the name under which facts about its models are kept; None is its own, '' is none.
         note: what a user should know, for the table in docs/models.md.
+        sign_in: the cloud's sign-in that counts where there is no key; it is asked through its vendor's SDK.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Service:
     filed_as: str | None = None
     note: str = ""
     key_page: str = ""
+    sign_in: SignIn | None = None
 
     @property
     def local(self) -> bool:
@@ -67,6 +69,11 @@ class Service:
 
 
 _THINKS_ALOUD = Dialect(reasoning_back="reasoning_content")
+_AZURE = Dialect(max_tokens_field="max_completion_tokens", audio=True)
+_AZURE_HOSTS = ("*.openai.azure.com", "*.services.ai.azure.com", "*.cognitiveservices.azure.com")
+
+SIGN_INS: Mapping[SignIn, str] = {"entra": "Microsoft Entra ID", "google": "Google Cloud", "aws": "AWS"}
+"""What people call the clouds' sign-ins."""
 
 
 def _on_this_machine(name: str, title: str, port: int, source: str, note: str) -> Service:
@@ -238,10 +245,26 @@ _HOSTED = (
         "",
         "https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle",
         ("AZURE_OPENAI_API_KEY",),
-        hosts=("*.openai.azure.com", "*.services.ai.azure.com", "*.cognitiveservices.azure.com"),
-        dialect=Dialect(auth="api-key", max_tokens_field="max_completion_tokens", audio=True),
+        hosts=_AZURE_HOSTS,
+        dialect=replace(_AZURE, auth="api-key"),
         listing="none",
         note="set `base_url: https://RESOURCE.openai.azure.com/openai/v1`; the model is the deployment's name",
+    ),
+    Service(
+        "azure-entra",
+        "Azure OpenAI with Entra ID",
+        "",
+        "https://learn.microsoft.com/azure/ai-foundry/openai/how-to/managed-identity",
+        hosts=_AZURE_HOSTS,
+        access="optional",
+        dialect=_AZURE,
+        listing="none",
+        filed_as="azure",
+        note=(
+            "set `base_url: https://RESOURCE.openai.azure.com/openai/v1`; the model is the deployment's name; the "
+            "extra `azure` must be installed"
+        ),
+        sign_in="entra",
     ),
     Service(
         "github",
@@ -264,6 +287,53 @@ _HOSTED = (
         access="optional",
         listing="none",
         note="the extra `bedrock` must be installed; AWS's own settings count, the region from `AWS_REGION` first",
+    ),
+    Service(
+        "anthropic-bedrock",
+        "Claude on Amazon Bedrock",
+        "",
+        "https://platform.claude.com/docs/en/build-with-claude/claude-on-amazon-bedrock",
+        ("AWS_BEARER_TOKEN_BEDROCK",),
+        hosts=("bedrock-runtime.*.amazonaws.com",),
+        api_mode="anthropic_messages",
+        access="optional",
+        listing="none",
+        filed_as="bedrock",
+        note="Claude in its own protocol; else as `bedrock`",
+        sign_in="aws",
+    ),
+    Service(
+        "anthropic-vertex",
+        "Claude on Google Vertex AI",
+        "",
+        "https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai",
+        hosts=("aiplatform.googleapis.com", "*-aiplatform.googleapis.com", "aiplatform.*.rep.googleapis.com"),
+        api_mode="anthropic_messages",
+        access="optional",
+        listing="none",
+        filed_as="anthropic",
+        note=(
+            "the extra `vertex` must be installed; the project comes from `ANTHROPIC_VERTEX_PROJECT_ID` or the "
+            "sign-in, the region from `CLOUD_ML_REGION`, else `global`"
+        ),
+        sign_in="google",
+    ),
+    Service(
+        "anthropic-foundry",
+        "Claude on Microsoft Foundry",
+        "",
+        "https://platform.claude.com/docs/en/build-with-claude/claude-in-microsoft-foundry",
+        ("ANTHROPIC_FOUNDRY_API_KEY",),
+        hosts=("*.services.ai.azure.com",),
+        api_mode="anthropic_messages",
+        access="optional",
+        listing="none",
+        filed_as="anthropic",
+        note=(
+            "set `base_url: https://RESOURCE.services.ai.azure.com/anthropic`, or `ANTHROPIC_FOUNDRY_RESOURCE`; "
+            "without a key the extra `azure` must be installed"
+        ),
+        sign_in="entra",
     ),
     Service(
         "codex",

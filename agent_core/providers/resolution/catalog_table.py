@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from agent_core.providers.resolution.catalog import CUSTOM, SERVICES, Service
+from agent_core.providers.resolution.catalog import CUSTOM, SERVICES, SIGN_INS, Service
 from agent_core.providers.resolution.names import ALIASES
 
 BEGIN = "<!-- providers: written by `make docs` from agent_core/providers/resolution/catalog.py -->"
@@ -57,6 +57,9 @@ def _row(service: Service) -> str:
 
 def _key(service: Service) -> str:
     variables = ", ".join(f"`{name}`" for name in service.keys)
+    if service.sign_in is not None:
+        sign_in = f"a sign-in at {SIGN_INS[service.sign_in]}"
+        return f"{variables}, or {sign_in}" if variables else sign_in
     match service.access:
         case "sign-in":
             return "your account's token"

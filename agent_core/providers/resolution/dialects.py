@@ -24,7 +24,7 @@ def dialect_for(service: Service, model: str, base_url: str, api_mode: ApiMode) 
         return replace(dialect, auth="x-api-key")
     if host_of(base_url) == OPENAI_HOST:
         dialect = replace(dialect, cache_key=True, developer_role=is_openai_reasoning(model))
-    if service.name in {"openai", "azure"} and is_openai_reasoning(model):
+    if service.name in {"openai", "azure", "azure-entra"} and is_openai_reasoning(model):
         dialect = replace(dialect, effort="reasoning_effort")
     if service.name == "openrouter":
         dialect = replace(dialect, cache_markers=model.startswith("anthropic/"))

@@ -10,7 +10,7 @@ from agent_core.errors import SettingsError
 from agent_core.providers.resolution.addresses import is_local
 from agent_core.providers.resolution.places import Place
 from agent_core.providers.resolution.servers import Server
-from agent_core.providers.resolution.wishes import openai_address
+from agent_core.providers.resolution.wishes import OPENAI_ADDRESS
 
 if TYPE_CHECKING:
     from agent_core.settings.model import ServerSettings, Settings
@@ -76,9 +76,10 @@ def variables_of(server: Server, base_url: str, environ: Mapping[str, str]) -> t
     # What people who have one compatible server expect, and only there: no service has this address.
     # Nobody on the way may read it.
     safe = base_url.startswith("https://") or is_local(base_url)
-    beside = openai_address(environ)  # who sets the address in the environment means the key there too
-    is_meant = server.name == "custom" or (beside or "").rstrip("/") == base_url
-    return ("OPENAI_API_KEY",) if is_meant and safe else ()
+    # OpenAI's own variables belong together.
+    beside = environ.get(OPENAI_ADDRESS, "").strip().rstrip("/")
+    expected = server.name == "custom" or (server.name == "openai" and base_url == beside)
+    return ("OPENAI_API_KEY",) if expected and safe else ()
 
 
 def _written(values: ServerSettings, environ: Mapping[str, str]) -> Keys:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent_core.providers.base import ApiMode
+from agent_core.providers.choice import Transport
 from agent_core.providers.resolution.addresses import same_server
 from agent_core.providers.resolution.catalog import SERVICES
 from agent_core.providers.resolution.servers import Server
@@ -46,6 +47,7 @@ class Limits(NamedTuple):
     context_length: int | None = None
     max_tokens: int | None = None
     stall_timeout: float | None = None
+    transport: Transport | None = None
 
 
 def places_for(
@@ -71,6 +73,7 @@ def limits_of(places: Sequence[Place], model: str) -> Limits:
         context_length=next((window for window in windows if window), None),
         max_tokens=next((limit for place in counting if (limit := place.values.max_tokens)), None),
         stall_timeout=next((seconds for place in counting if (seconds := place.values.stall_timeout)), None),
+        transport=next((kind for place in counting if (kind := place.values.transport)), None),
     )
 
 

@@ -108,6 +108,12 @@ def _resolve(config: Configuration, wishes: Sequence[Wish], own: Mapping[str, Na
     like, limits = server.like(base_url), limits_of(places, model)
     mode = resolve_mode(limits.api_mode, server.service.api_mode if server.service else None, base_url, model)
     facts = _facts(like.facts_as, model)
+    sign_in = server.service.sign_in if server.service is not None else None
+    if sign_in is not None and limits.transport == "http":
+        raise SettingsError(
+            f"Provider {server.name} is asked through its vendor's SDK alone: take «transport: http» out of "
+            f"{config.home.config_file}."
+        )
     return ModelChoice(
         provider=server.name,
         model=model,
@@ -122,6 +128,8 @@ def _resolve(config: Configuration, wishes: Sequence[Wish], own: Mapping[str, Na
         facts=facts,
         max_tokens=limits.max_tokens,
         context_length=limits.context_length or facts.context_length,
+        transport="sdk" if sign_in is not None or limits.transport == "sdk" else "http",
+        sign_in=sign_in,
         stall_after=limits.stall_timeout or _patience(model, facts, local=like.local or is_local(base_url)),
     )
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from agent_core.settings.model import NamedServer, Settings
 
 
+_IN_CLOUDS = frozenset({"bedrock", "anthropic-bedrock", "anthropic-vertex", "anthropic-foundry"})
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     """Whom a provider's name means.
@@ -33,9 +36,10 @@ class Server:
         """Its address where nothing else is said; '' if only the user knows it."""
         if self.entry is not None and self.entry.base_url:
             return self.entry.base_url
-        if self.name == "bedrock":
-            region = environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION")
-            return f"https://bedrock-runtime.{region}.amazonaws.com" if region else ""
+        if self.name in _IN_CLOUDS:
+            from agent_core.providers.resolution.clouds import cloud_address  # noqa: PLC0415 - few people need it
+
+            return cloud_address(self.name, environ)
         return self.service.base_url if self.service is not None else ""
 
     def like(self, base_url: str) -> Service:
@@ -90,9 +94,14 @@ def address_of(server: Server, chosen: str | None, config: Configuration) -> str
     if address:
         return check_address(address)
     match server.name:
-        case "bedrock":
+        case "bedrock" | "anthropic-bedrock":
             return ""
-        case "azure":
+        case "anthropic-foundry":
+            how = (
+                "your resource's address: set ANTHROPIC_FOUNDRY_RESOURCE, or model.base_url to "
+                "https://RESOURCE.services.ai.azure.com/anthropic"
+            )
+        case "azure" | "azure-entra":
             how = "your resource's address: set model.base_url to https://RESOURCE.openai.azure.com/openai/v1"
         case "custom":
             how = "the server's address: set model.base_url (for example http://127.0.0.1:11434/v1 for Ollama)"

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from agent_core.settings.model import ServerSettings
 
 
+OPENAI_ADDRESS = "OPENAI_BASE_URL"
+
+
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What one place says; None where it says nothing.
@@ -62,16 +65,16 @@ def wishes_of(config: Configuration, servers: Container[str]) -> tuple[Wish, ...
             servers,
             environ.get("HERMES_PROVIDER"),
             environ.get("HERMES_MODEL"),
-            environ.get("HERMES_BASE_URL") or openai_address(environ),
+            environ.get("HERMES_BASE_URL") or _openai_address(environ, servers),
         ),
         wish(str(config.home.config_file), servers, model.provider, model.default, model.base_url, values=model),
     )
 
 
-def openai_address(environ: Mapping[str, str]) -> str | None:
-    """`OPENAI_BASE_URL`, as OpenAI's own programs read it: where `HERMES_PROVIDER` says openai, and nowhere else."""
-    named = environ.get("HERMES_PROVIDER", "").strip().lower()
-    return environ.get("OPENAI_BASE_URL", "").strip() or None if named == "openai" else None
+def _openai_address(environ: Mapping[str, str], servers: Container[str]) -> str | None:
+    """OpenAI's own variable for the address, where the environment also chooses OpenAI."""
+    chosen = canonical(environ.get("HERMES_PROVIDER") or "", servers)
+    return environ.get(OPENAI_ADDRESS) if chosen == "openai" else None
 
 
 def wish(

@@ -18,8 +18,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from agent_core.errors import ProviderProtocolError, ProviderStatusError, SettingsError
+from agent_core.errors import ProviderProtocolError, SettingsError, SignInFailed
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.wire.event_stream import CONTENT_TYPE
 from agent_core.providers.wire.failures import (
     SdkErrors,
     failure_of,
@@ -35,13 +36,12 @@ if TYPE_CHECKING:
     import httpx2
     from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
-_STREAM = "application/vnd.amazon.eventstream"
 _OK = 200
 _OPERATION = "bedrock-runtime.ConverseStream"
 _REGION = re.compile(r"(?:^|\.)bedrock-runtime(?:-fips)?\.([a-z]{2,}-[a-z0-9-]+)\.")
 _AMAZON = re.compile(r"(?:^|\.)(?:amazonaws\.com(?:\.cn)?|api\.aws)$")
 _ANY_REGION = "us-east-1"
-_LOG_IN = (
+LOG_IN = (
     "Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or log in with `aws sso login`; or put a "
     "Bedrock API key into AWS_BEARER_TOKEN_BEDROCK."
 )
@@ -124,8 +124,8 @@ def told(choice: ModelChoice) -> Iterator[None]:
     except missing as problem:
         said = readable(str(problem), choice.api_key)
         body = json.dumps({"__type": type(problem).__name__, "message": str(problem)})
-        raise ProviderStatusError(
-            f"{choice.endpoint} was not asked: there are no AWS credentials to use («{said}»). {_LOG_IN}", 401, body
+        raise SignInFailed(
+            f"{choice.endpoint} was not asked: there are no AWS credentials to use («{said}»).", LOG_IN, body
         ) from problem
     except aws.NoRegionError as problem:
         raise SettingsError(
@@ -152,7 +152,7 @@ def _check(answer: httpx2.Response, choice: ModelChoice) -> None:
     if answer.status_code != _OK:
         raise refused(choice, answer)
     kind = answer.headers.get("content-type", "")
-    if not kind.startswith(_STREAM):
+    if not kind.startswith(CONTENT_TYPE):
         if (failure := failure_of(said_in(answer), is_error=False)) is not None:
             raise reported_error(choice, failure)
         raise ProviderProtocolError(
@@ -175,7 +175,7 @@ def _amazon_client(choice: ModelChoice) -> Any:
     session.register_component("data_loader", _descriptions())
     return session.create_client(
         "bedrock-runtime",
-        region_name=_region(host, signed=choice.api_key is None) or session.get_config_variable("region"),
+        region_name=region_at(host, signed=choice.api_key is None) or session.get_config_variable("region"),
         endpoint_url=choice.base_url or None,
         config=Config(
             signature_version=signature,
@@ -195,7 +195,8 @@ def _descriptions() -> Any:
     return create_loader(get_session().get_config_variable("data_path"))
 
 
-def _region(host: str, *, signed: bool) -> str | None:
+def region_at(host: str, *, signed: bool) -> str | None:
+    """The region of an address, else of the environment; None leaves it to Amazon's own settings."""
     found = _REGION.search(host)
     if found is not None:
         return found[1]

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import struct
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from agent_core.errors import ProviderProtocolError, TurnInterrupted
+from agent_core.errors import TurnInterrupted
 from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.lessons import Lessons
 from agent_core.providers.wire.bedrock_client import BedrockClient, amazon_errors, check_installed
 from agent_core.providers.wire.bedrock_events import ConverseDecoder
 from agent_core.providers.wire.bedrock_messages import to_converse
+from agent_core.providers.wire.event_stream import messages
 from agent_core.providers.wire.failures import translated
 from agent_core.providers.wire.joined_events import WholeCharacters
-from agent_core.providers.wire.sse import LONGEST_PIECE, PieceTooLong
+from agent_core.providers.wire.sse import PieceTooLong
 
 if TYPE_CHECKING:
-    import httpx2
-
     from agent_core.providers.wire.http import Abort
 
 _LAST_READ_TIMEOUT = 0.5
@@ -118,7 +116,7 @@ class BedrockStream:
         answer = self._provider.client().converse(to_converse(self._request, self._choice))
         abort.heard()
         try:
-            for message in self._framed(answer):
+            for message in messages(answer.iter_bytes(), self._choice):
                 abort.heard()
                 yield message
                 if decoder.done:
@@ -130,27 +128,3 @@ class BedrockStream:
                 raise
         finally:
             answer.close()
-
-    def _framed(self, answer: httpx2.Response) -> Iterator[Any]:
-        """The stream's messages.
-
-        Raises:
-            PieceTooLong: one is longer than any is read.
-        """
-        from botocore.eventstream import EventStreamBuffer, ParserError  # noqa: PLC0415 - loaded with the client
-
-        frames, waiting = EventStreamBuffer(), 0
-        for chunk in answer.iter_bytes():
-            frames.add_data(chunk)
-            waiting += len(chunk)
-            try:
-                messages = list(frames)
-            except (ParserError, struct.error, LookupError, ValueError) as problem:
-                raise ProviderProtocolError(
-                    f"{self._choice.endpoint} sent something that is no event of Bedrock's in its answer."
-                ) from problem
-            if messages:
-                waiting = 0
-            elif waiting > LONGEST_PIECE:
-                raise PieceTooLong
-            yield from messages

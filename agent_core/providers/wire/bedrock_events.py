@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
-from agent_core.errors import ProviderProtocolError, ProviderStatusError
+from agent_core.errors import ProviderProtocolError
 from agent_core.providers.base import (
     ProviderItem,
     ReasoningDelta,
@@ -23,24 +23,13 @@ from agent_core.providers.base import (
 )
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.wire.bedrock_messages import AFTER_CALLS, AFTER_TEXT
-from agent_core.providers.wire.failures import decoded, readable
+from agent_core.providers.wire.event_stream import error_in
+from agent_core.providers.wire.failures import decoded
 from agent_core.providers.wire.finish_reasons import AnswerEnd
 from agent_core.providers.wire.joined_events import character_count
 from agent_core.providers.wire.protocol import counts_of, token_count
 from tools.light_dataclass import dataclass
 from tools.quick_json import whole_text
-
-_STATUS = {
-    "validationException": 400,
-    "accessDeniedException": 403,
-    "modelTimeoutException": 408,
-    "modelStreamErrorException": 424,
-    "modelErrorException": 424,
-    "throttlingException": 429,
-    "modelNotReadyException": 429,
-    "internalServerException": 500,
-    "serviceUnavailableException": 503,
-}
 
 
 @dataclass(slots=True)
@@ -78,8 +67,8 @@ class ConverseDecoder(AnswerEnd):
             ProviderStatusError: the server reports a failure.
             ProviderProtocolError: it cannot be understood.
         """
-        if headers.get(":message-type") != "event":
-            raise self._failure(headers, payload)
+        if (failure := error_in(headers, payload, self._choice)) is not None:
+            raise failure
         value = decoded(payload, self._choice)
         try:
             yield from self._events(str(headers.get(":event-type")), value)
@@ -132,26 +121,6 @@ class ConverseDecoder(AnswerEnd):
         text = str(piece.get("text") or "")
         reasoning.text.append(text)
         return [ReasoningDelta(text)] if text else []
-
-    def _failure(self, headers: Mapping[str, Any], payload: bytes) -> ProviderStatusError:
-        # An exception is in the service's model; an error is what went wrong on the way and has no payload.
-        kind = str(headers.get(":exception-type") or headers.get(":error-code") or "unknown")
-        said, status = str(headers.get(":error-message") or ""), _STATUS.get(_small(kind))
-        try:
-            said = str(json.loads(payload)["message"])
-        except (ValueError, KeyError, TypeError):
-            said = said or payload.decode("utf-8", "replace")
-        quoted = readable(said, self._choice.api_key)
-        return ProviderStatusError(
-            f"{self._choice.endpoint} reported an error in the middle of its answer ({kind}): «{quoted}». "
-            "Send the prompt again.",
-            status,
-            json.dumps({"__type": kind, "message": said}, ensure_ascii=False),
-        )
-
-
-def _small(kind: str) -> str:
-    return kind[:1].lower() + kind[1:]
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

@@ -118,7 +118,10 @@ def status_error(
     said = readable(_words_of(value) if (value := _json(body)) is not None else _plain(body), choice.api_key)
     quoted = f": «{said}»" if said else ""
     return ProviderStatusError(
-        f"{choice.endpoint} answered {status} for model {choice.model}{quoted}. {step}", status, body, headers
+        f"{choice.endpoint} answered {status} for model {choice.model}{quoted}. {step}",
+        status,
+        without_token(body, choice),
+        headers,
     )
 
 
@@ -129,7 +132,7 @@ def reported_error(choice: ModelChoice, failure: Any) -> ProviderStatusError:
     return ProviderStatusError(
         f"{choice.endpoint} reported an error in the middle of its answer: «{text}». Send the prompt again.",
         None,
-        json.dumps(body, ensure_ascii=False),
+        without_token(json.dumps(body, ensure_ascii=False), choice),
     )
 
 
@@ -140,8 +143,13 @@ def answer_broken(choice: ModelChoice, word: str) -> ProviderStatusError:
         f"{choice.endpoint} gave up its answer for model {choice.model} ({readable(word, choice.api_key)}). "
         "Send the prompt again.",
         None,
-        json.dumps({"error": failure}, ensure_ascii=False),
+        without_token(json.dumps({"error": failure}, ensure_ascii=False), choice),
     )
+
+
+def without_token(body: str, choice: ModelChoice) -> str:
+    """What a server said, without the token of a sign-in: unlike a key, it is known to nobody who may read this."""
+    return body.replace(choice.api_key, "[key]") if choice.sign_in is not None and choice.api_key else body
 
 
 def failure_in(payload: Mapping[str, Any]) -> Mapping[str, Any] | None:

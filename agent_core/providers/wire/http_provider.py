@@ -1,7 +1,8 @@
 """A provider for every wire protocol over HTTP: sends a request and reads the raw stream.
 
 Without the vendors' SDKs: loading one takes longer than everything else that a prompt needs, their objects cost
-twenty times what the few fields that matter cost, and they would check the whole history again at each request.
+twenty times what the few fields that matter cost, and they would check the whole history again at each request. Where
+one of them has to send (`agent_core/providers/sdk`), it is a subclass of this provider that sends; all else is this.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.lessons import Lessons
 from agent_core.providers.pieces import body_json, body_parts
-from agent_core.providers.wire.failures import failure_of, refused, reported_error, translated
+from agent_core.providers.wire.failures import SdkErrors, failure_of, refused, reported_error, translated
 from agent_core.providers.wire.joined_events import WholeCharacters, joined
 from agent_core.providers.wire.protocol import Decoder, WireProtocol
 from agent_core.providers.wire.refused_fields import refused_field
@@ -48,8 +49,11 @@ class HttpProvider:
     """The server of `choice`, asked in `protocol`. Implements `Provider`.
 
     Attributes:
+        stream_type: the content type of a streamed answer.
         leaves_open: it has left an answer open whose end it had said.
     """
+
+    stream_type = "text/event-stream"
 
     def __init__(self, choice: ModelChoice, protocol: WireProtocol, lessons: Lessons | None = None) -> None:
         self.name = choice.provider
@@ -94,6 +98,38 @@ class HttpProvider:
         if client is not None:
             client.close()
 
+    def signed_in(self, choice: ModelChoice, abort: Abort) -> ModelChoice:  # noqa: ARG002 - for those that sign in
+        """`choice` with the token of its sign-in; this provider has a key, or needs none."""
+        return choice
+
+    def send(self, request: ModelRequest, choice: ModelChoice) -> httpx2.Response:
+        """The answer, its body unread.
+
+        Raises:
+            ProviderStatusError: the status is no success.
+        """
+        import httpx2  # noqa: PLC0415
+
+        body = body_parts(self.protocol.encode(request, choice))
+        headers = httpx2.Headers({**_HEADERS, **self.protocol.headers(choice)})
+        length = str(sum(map(len, body)))
+        headers.update({**dict(choice.headers), "Content-Type": _JSON, "Content-Length": length})
+        client, url = self.client(), _url(self.protocol.address(choice.base_url))
+        answer = client.send(client.build_request("POST", url, content=body, headers=headers), stream=True)
+        if not answer.is_success:
+            raise refused(choice, answer)
+        return answer
+
+    def pieces(self, answer: httpx2.Response, choice: ModelChoice) -> Iterator[bytes]:  # noqa: ARG002 - other streams
+        """The answer's body as server-sent events, in pieces as they come."""
+        from agent_core.providers.wire.tracked_stream import body_pieces  # noqa: PLC0415 - loads the HTTP library
+
+        return body_pieces(answer)
+
+    def sdk_errors(self) -> SdkErrors | None:
+        """What a library between us and the HTTP library raises of its own."""
+        return None
+
 
 class HttpStream:
     """One streamed answer. Implements `ModelStream`."""
@@ -117,8 +153,9 @@ class HttpStream:
     def __iter__(self) -> Iterator[StreamEvent]:
         abort = self._begin()
         provider, learned = self._provider, list[str]()
+        signed_in = provider.signed_in(provider.choice, abort)
         while True:
-            self._choice = provider.lessons.adapted(provider.choice, (*self._request.without, *learned))
+            self._choice = provider.lessons.adapted(signed_in, (*self._request.without, *learned))
             try:
                 yield from self._answer(abort)
             except ProviderStatusError as problem:
@@ -132,8 +169,8 @@ class HttpStream:
 
     def _answer(self, abort: Abort) -> Iterator[StreamEvent]:
         decoder, characters = self._provider.protocol.decoder(self._choice), WholeCharacters()
-        end = Finished("oversized")
-        with translated(self._choice), abort.watching(), contextlib.suppress(PieceTooLong):
+        sdk, end = self._provider.sdk_errors(), Finished("oversized")
+        with translated(self._choice, sdk), abort.watching(), contextlib.suppress(PieceTooLong):
             for payloads in self._payloads(abort, decoder):
                 yield from characters.of(joined(self._events(decoder, payloads)))
             yield from characters.rest()
@@ -160,13 +197,12 @@ class HttpStream:
         import httpcore2  # noqa: PLC0415
         import httpx2  # noqa: PLC0415
 
-        from agent_core.providers.wire.tracked_stream import body_pieces  # noqa: PLC0415 - loads the HTTP library
-
-        response = self._send()
+        provider, choice = self._provider, self._choice
+        response = provider.send(_within_limit(self._request, choice, provider.choice), choice)
         abort.heard()
         silent, stray = True, bytearray()
         try:
-            for payloads in data_lines(body_pieces(response), stray):
+            for payloads in data_lines(provider.pieces(response, choice), stray):
                 silent = False
                 if not all(map(_is_ping, payloads)):
                     abort.heard()
@@ -176,7 +212,7 @@ class HttpStream:
             if not decoder.is_whole:
                 raise
             timed_out = isinstance(problem, httpx2.TimeoutException | httpcore2.TimeoutException)
-            self._provider.leaves_open = self._provider.leaves_open or (timed_out and not decoder.done)
+            provider.leaves_open = provider.leaves_open or (timed_out and not decoder.done)
         finally:
             response.close()
         if decoder.finished is None:
@@ -202,7 +238,7 @@ class HttpStream:
         """
         if (failure := failure_of(stray, is_error=False)) is not None:
             raise reported_error(self._choice, failure)
-        if silent and not kind.startswith("text/event-stream"):
+        if silent and not kind.startswith(self._provider.stream_type):
             raise self._no_stream(kind or "nothing")
 
     def _no_stream(self, kind: str) -> ProviderProtocolError:
@@ -211,26 +247,6 @@ class HttpStream:
             f"Check that model.base_url is the address of a server that speaks {self._provider.protocol.name} (it "
             "often ends in /v1).",
         )
-
-    def _send(self) -> httpx2.Response:
-        """The answer, its body unread.
-
-        Raises:
-            ProviderStatusError: the status is no success.
-        """
-        import httpx2  # noqa: PLC0415
-
-        protocol, choice = self._provider.protocol, self._choice
-        body = body_parts(protocol.encode(_within_limit(self._request, choice), choice))
-        headers = httpx2.Headers({**_HEADERS, **protocol.headers(choice)})
-        length = str(sum(map(len, body)))
-        headers.update({**dict(choice.headers), "Content-Type": _JSON, "Content-Length": length})
-        client = self._provider.client()
-        request = client.build_request("POST", _url(protocol.address(choice.base_url)), content=body, headers=headers)
-        answer = client.send(request, stream=True)
-        if not answer.is_success:
-            raise refused(choice, answer)
-        return answer
 
 
 @functools.lru_cache(maxsize=16)
@@ -241,10 +257,13 @@ def _url(address: str) -> httpx2.URL:
     return httpx2.URL(address)
 
 
-def _within_limit(request: ModelRequest, choice: ModelChoice) -> ModelRequest:
-    """The request, with no longer answer than is known to be given."""
-    asked, most = request.max_tokens, choice.max_tokens
-    return request if asked is None or most is None or asked <= most else replace(request, max_tokens=most)
+def _within_limit(request: ModelRequest, choice: ModelChoice, unlearned: ModelChoice) -> ModelRequest:
+    """The request, with no longer answer than a refusal taught that the server gives."""
+    most = choice.facts.max_output
+    learned = (choice.max_tokens, most) != (unlearned.max_tokens, unlearned.facts.max_output)
+    if request.max_tokens is None or most is None or not learned:
+        return request
+    return replace(request, max_tokens=min(request.max_tokens, most))
 
 
 def _is_ping(payload: bytes) -> bool:

@@ -45,6 +45,25 @@ def test_the_keys_of_a_server_are_the_single_one_then_the_others_once_each():
     assert NamedServer().keys == ()
 
 
+@pytest.mark.parametrize(
+    ("written", "transport", "api_mode"),
+    [
+        ({"transport": "sdk"}, "sdk", None),
+        ({"transport": "codex_responses"}, None, "codex_responses"),
+        ({"transport": "chat_completions", "api_mode": "anthropic_messages"}, None, "anthropic_messages"),
+        ({"transport": "sdk", "api_mode": "anthropic_messages"}, "sdk", "anthropic_messages"),
+    ],
+)
+def test_a_transport_is_ours_or_upstreams_name_for_the_protocol(written, transport, api_mode):
+    server = NamedServer.model_validate(written)
+    assert (server.transport, server.api_mode) == (transport, api_mode)
+
+
+def test_a_transport_that_there_is_not_is_refused():
+    with pytest.raises(ValidationError, match="transport"):
+        NamedServer.model_validate({"transport": "pigeons"})
+
+
 def test_our_name_for_a_value_goes_before_upstreams():
     server = NamedServer.model_validate({"api": "https://old.example", "base_url": "https://new.example"})
     assert server.base_url == "https://new.example"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,8 @@ def check_key(case: Case) -> Iterator[Finding]:
         yield failing("key", what, f"{_SET_UP} docs/models.md lists every provider." if is_unset else step or _SET_UP)
         return
     count = 1 + len(choice.spare_keys) if choice.api_key else 0
-    keys = {0: "no key is set for it, or needed", 1: "a key is there"}.get(count, f"{count} keys are there")
+    without = "a sign-in counts" if choice.sign_in is not None else "no key is set for it, or needed"
+    keys = {0: without, 1: "a key is there"}.get(count, f"{count} keys are there")
     where = f" ({choice.endpoint.host})" if choice.base_url else ""
     facts: dict[str, Any] = {
         "provider": choice.provider,
@@ -62,6 +64,30 @@ def check_key(case: Case) -> Iterator[Finding]:
     for sentence in resolve_fallbacks(config, choice)[1]:
         what, _, step = sentence.partition(". ")
         yield warning("key", what, step)
+
+
+def check_sign_in(case: Case) -> Iterator[Finding]:
+    """Whether the cloud's sign-in works, where the model is asked with one. The model itself is not asked."""
+    choice = _choice(case)
+    if choice is None or choice.sign_in is None or choice.api_key:
+        return
+    from agent_core.errors import HermesError, SettingsError, TurnInterrupted  # noqa: PLC0415 - as above
+    from agent_core.providers.resolution.catalog import SIGN_INS  # noqa: PLC0415 - the same
+    from agent_core.providers.sdk.sign_ins import try_sign_in  # noqa: PLC0415 - the same
+
+    where, ended = SIGN_INS[choice.sign_in], threading.Event()
+    try:
+        with case.endings.by(ended.set):
+            try_sign_in(choice, ended.is_set)
+    except TurnInterrupted:  # the check's time is over, which is told elsewhere
+        return
+    except SettingsError as problem:
+        what, _, step = problem.public.partition(". ")
+        yield failing("sign-in", what, step)
+    except HermesError as problem:
+        yield failing("sign-in", problem.public, "Sign in, then run `hermes-acp doctor` again.")
+    else:
+        yield well("sign-in", f"signed in at {where} for {choice.provider}", sign_in=choice.sign_in)
 
 
 def check_model(case: Case) -> Iterator[Finding]:

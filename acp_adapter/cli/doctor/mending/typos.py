@@ -73,6 +73,9 @@ def _wrong_values(values: Any) -> int:
 
 def _renamed(values: Any, path: Sequence[Any], meant: str) -> Any:
     """The values with another name for that key; None where the name is taken, or the key is not there."""
+    if isinstance(values, list) and len(path) > 1 and isinstance(path[0], int) and path[0] < len(values):
+        inner = _renamed(values[path[0]], path[1:], meant)
+        return None if inner is None else [*values[: path[0]], inner, *values[path[0] + 1 :]]
     if not isinstance(values, Mapping) or path[0] not in values:
         return None
     if len(path) > 1:

@@ -25,6 +25,7 @@ from agent_core.home import Home
 from agent_core.providers.knowledge.discovery import discover_local
 from agent_core.providers.resolution.resolve import resolve_model
 from agent_core.signed_out import SignedOut
+from tests.support.fake_sign_ins import TOKEN, FakeSignIns
 from tests.support.list_server import ListServer, model_list
 from tests.support.model_server import ModelServer, Reply, Status
 from tests.support.settings_files import configure
@@ -467,6 +468,56 @@ def test_an_address_is_asked_for_where_only_the_person_knows_it(config: Configur
     person = Script("azure", "nonsense", "https://mine.openai.azure.com/openai/v1/")
     assert choose_server(config, person, ()).base_url == "https://mine.openai.azure.com/openai/v1"
     assert any("cannot be used" in text for text in person.heard)
+
+
+def test_a_sign_in_is_offered_and_tried_before_the_model_is_chosen(
+    config: Configuration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeSignIns() as fake:
+        fake.entra(monkeypatch)
+        person = Script("azure-entra", "https://mine.openai.azure.com/openai/v1")
+        wanted = choose_server(config, person, offers(config, ()))
+        assert choose_key(config, person, wanted) == wanted
+    assert any("azure-entra" in offer.provider for offer in offers(config, ()))
+    assert person.heard[-2:] == ["\nSigning in at Microsoft Entra ID …", "Signed in."]
+    assert len(fake.asked) == 1
+
+
+def test_where_a_key_is_possible_too_it_goes_before_the_sign_in(
+    config: Configuration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeSignIns() as fake:
+        fake.entra(monkeypatch)
+        server = Wanted("anthropic-foundry", "https://mine.services.ai.azure.com/anthropic")
+        assert choose_key(config, Script(KEY), server).key == KEY
+        assert fake.asked == []
+        assert choose_key(config, Script(""), server) == server
+        assert len(fake.asked) == 1
+
+
+def test_a_sign_in_that_fails_is_told_and_tried_again_as_often_as_one_wants(
+    config: Configuration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter((True, False))
+    person = Script()
+    monkeypatch.setattr(person, "agrees", lambda prompt, **_: next(answers))
+    with FakeSignIns() as fake:
+        fake.entra(monkeypatch)
+        fake.refusal = (400, {"error": "invalid_request"})
+        choose_key(config, person, Wanted("azure-entra", "https://mine.openai.azure.com/openai/v1"))
+    assert len([text for text in person.heard if "az login" in text]) == 2
+
+
+def test_a_script_sets_up_a_cloud_whose_model_is_asked_with_the_sign_in(
+    home: Path, given: Run, answering: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"http://127.0.0.1:{answering.port}/anthropic"
+    with FakeSignIns() as fake:
+        fake.entra(monkeypatch)
+        done = given("--provider", "claude-foundry", "--model", "claude-x", "--base-url", address)
+    assert done.returncode == 0, done.stderr
+    assert settings(home) == {"model": {"provider": "anthropic-foundry", "default": "claude-x", "base_url": address}}
+    assert answering.requests[0].headers["authorization"] == f"Bearer {TOKEN}"
 
 
 def test_a_model_name_with_a_line_break_is_refused_and_nothing_is_written(run: Run, home: Path) -> None:

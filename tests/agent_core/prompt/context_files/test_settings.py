@@ -42,8 +42,16 @@ def test_a_file_has_a_share_of_the_window(window, wanted, chars):
         ({}, "enabled: false", False, None, 5),
         ({}, "enabled: 'no'", False, None, 5),
         ({}, "enabled: 'Off'", False, None, 5),
+        ({}, "enabled: 0", False, None, 5),
         ({}, "enabled: 'yes'", True, None, 5),
+        ({}, "enabled: 1", True, None, 5),
+        ({}, "enabled: never", False, None, 5),
+        ({}, "enabled: [yes]", False, None, 5),
+        ({}, f"enabled: 0x{'f' * 9000}", False, None, 5),
+        ({}, f"max_chars: '{'9' * 9000}'", True, None, 5),
+        ({}, "max_chars: '2000'", True, 2000, 5),
         ({"enabled": "no"}, "enabled: true", False, None, 5),
+        ({"enabled": "no"}, "enabled: yes", False, None, 5),
         ({"enabled": False}, "enabled: true", False, None, 5),
         ({"max_chars": 5000}, "max_chars: 9000", True, 5000, 5),
         ({"max_chars": 5000}, "max_chars: 2000", True, 2000, 5),
@@ -64,8 +72,9 @@ def test_a_project_can_only_narrow(home, tmp_path, own, project, enabled, max_ch
     ("text", "warnings"),
     [
         ("context_files: {enabled: false}", 0),
-        ("context_files: {enabled: 'no'}", 0),
+        ("context_files: {enabled: 'no', max_chars: '500'}", 0),
         ("context_files: {enabled: never}", 1),
+        ("approvals: {mode: ask}", 0),
         ("context_files: {max_chars: lots, other: 1}", 2),
         ("context_files: [a]", 1),
         ("context_files: {names: AGENTS.md}\napprovals: {mode: all}", 1),
@@ -75,6 +84,23 @@ def test_what_a_project_says_wrongly_is_told(home, tmp_path, text, warnings):
     (tmp_path / ".hermes").mkdir()
     (tmp_path / ".hermes" / "config.yaml").write_text(text)
     assert len(read_project_policy(tmp_path, home).warnings) == warnings
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("enabled: never", "enabled in {file} must be true or false. Until then no rules files are read."),
+        ("max_chars: lots", "max_chars in {file} is ignored: it must be a whole number above 0."),
+        ("names: AGENTS.md", "names in {file} is ignored: it must be a list of file names."),
+        ("other: 1", "other in {file} is ignored: a project can only"),
+    ],
+)
+def test_what_a_project_says_wrongly_is_told_with_what_would_be_right(home, tmp_path, text, said):
+    (tmp_path / ".hermes").mkdir()
+    file = tmp_path / ".hermes" / "config.yaml"
+    file.write_text(f"context_files:\n  {text}\n")
+    (warning,) = read_project_policy(tmp_path, home).warnings
+    assert warning.startswith(f"context_files.{said.format(file=file)}")
 
 
 @pytest.mark.parametrize("name", ["../AGENTS.md", "/etc/passwd", "", "a\nb"])

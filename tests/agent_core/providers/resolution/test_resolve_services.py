@@ -10,7 +10,9 @@ from agent_core.config import Overrides, load
 from agent_core.errors import AuthRequired, SettingsError
 from agent_core.home import Home
 from agent_core.providers.resolution.catalog import SERVICES
+from agent_core.providers.resolution.clouds import vertex_place
 from agent_core.providers.resolution.resolve import resolve_model
+from tests.support.each import each
 from tests.support.settings_files import configure
 
 LOCAL = "http://127.0.0.1:11434/v1"
@@ -222,3 +224,109 @@ def test_bedrock_is_asked_in_the_users_region_with_or_without_a_key(resolve, env
 def test_a_key_that_was_given_for_another_provider_does_not_go_to_one_without_an_address(resolve):
     settings = {"provider": "azure", "default": "m", "api_key": "azure-key"}
     assert resolve(settings, model="bedrock:anthropic.claude-x").api_key is None
+
+
+@pytest.mark.parametrize(
+    ("provider", "sign_in", "api_mode"),
+    [
+        ("entra", "entra", "chat_completions"),
+        ("claude-vertex", "google", "anthropic_messages"),
+        ("claude-bedrock", "aws", "anthropic_messages"),
+        ("claude-foundry", "entra", "anthropic_messages"),
+    ],
+)
+def test_a_clouds_sign_in_needs_no_key_and_is_asked_through_the_vendors_sdk(resolve, provider, sign_in, api_mode):
+    choice = resolve({"default": "m", "provider": provider, "base_url": "https://gateway.example"})
+    assert (choice.sign_in, choice.transport, choice.api_mode, choice.api_key) == (sign_in, "sdk", api_mode, None)
+
+
+@pytest.mark.parametrize(
+    ("provider", "environ", "address"),
+    [
+        ("anthropic-vertex", {}, "https://aiplatform.googleapis.com/v1"),
+        (
+            "anthropic-vertex",
+            {"ANTHROPIC_VERTEX_PROJECT_ID": "p", "GOOGLE_CLOUD_PROJECT": "other", "CLOUD_ML_REGION": "us-east5"},
+            "https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5",
+        ),
+        (
+            "anthropic-vertex",
+            {"GOOGLE_CLOUD_PROJECT": "p", "CLOUD_ML_REGION": "eu"},
+            "https://aiplatform.eu.rep.googleapis.com/v1/projects/p/locations/eu",
+        ),
+        ("anthropic-bedrock", {"AWS_REGION": "eu-west-3"}, "https://bedrock-runtime.eu-west-3.amazonaws.com"),
+        ("anthropic-bedrock", {}, ""),
+        ("anthropic-foundry", {"ANTHROPIC_FOUNDRY_RESOURCE": "r"}, "https://r.services.ai.azure.com/anthropic"),
+    ],
+)
+def test_a_clouds_address_is_made_of_what_the_environment_says(resolve, provider, environ, address):
+    assert resolve({"default": "m", "provider": provider}, environ).base_url == address
+
+
+def test_the_region_alone_is_kept_where_only_the_sign_in_knows_the_project(resolve):
+    choice = resolve({"default": "m", "provider": "vertex"}, {"CLOUD_ML_REGION": "us-east5"})
+    assert vertex_place(choice.base_url) == ("https://us-east5-aiplatform.googleapis.com/v1", "", "us-east5")
+
+
+@pytest.mark.parametrize(
+    ("provider", "said"), [("azure-entra", "RESOURCE.openai.azure.com"), ("foundry", "ANTHROPIC_FOUNDRY_RESOURCE")]
+)
+def test_a_clouds_address_that_only_the_person_knows_is_asked_for(resolve, provider, said):
+    with pytest.raises(SettingsError, match=said):
+        resolve({"default": "m", "provider": provider})
+
+
+@pytest.mark.parametrize(("written", "meant"), [("sdk", "sdk"), ("http", "http"), (None, "http")])
+def test_the_transport_of_the_settings_counts(resolve, written, meant):
+    choice = resolve({"default": "m", "base_url": LOCAL, "transport": written})
+    assert (choice.transport, choice.api_mode, choice.sign_in) == (meant, "chat_completions", None)
+
+
+def test_our_own_http_is_refused_where_only_the_sdk_signs_in(resolve):
+    with pytest.raises(SettingsError, match=r"vendor's SDK alone.*transport: http"):
+        resolve({"default": "m", "provider": "vertex", "transport": "http"})
+
+
+OPENAI = {"HERMES_PROVIDER": "openai", "HERMES_MODEL": "m", "OPENAI_BASE_URL": f"{LOCAL}/", "OPENAI_API_KEY": "k"}
+
+
+@each(
+    ("environ", "address"),
+    [
+        (OPENAI, LOCAL),
+        ({**OPENAI, "HERMES_BASE_URL": "https://gateway.example/v1", "OPENAI_API_KEY": "k"}, None),
+        ({**OPENAI, "OPENAI_BASE_URL": " "}, "https://api.openai.com/v1"),
+    ],
+)
+def test_openais_variable_for_the_address_counts_where_the_environment_chooses_openai(resolve, environ, address):
+    if address is None:
+        with pytest.raises(AuthRequired, match=r"gateway\.example"):
+            resolve({}, environ)
+        return
+    choice = resolve({}, environ)
+    # The key and the address stand beside each other: they are for one another.
+    assert (choice.provider, choice.base_url, choice.api_key) == ("openai", address, "k")
+
+
+@each(
+    ("settings", "environ", "address"),
+    [
+        ({"provider": "openai", "default": "m"}, {"OPENAI_BASE_URL": LOCAL, "OPENAI_API_KEY": "k"}, None),
+        ({"provider": "ollama", "default": "m"}, {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, LOCAL),
+        ({"provider": "groq", "default": "m"}, {**OPENAI, "HERMES_PROVIDER": "groq", "GROQ_API_KEY": "g"}, None),
+    ],
+)
+def test_it_displaces_no_other_choice(resolve, settings, environ, address):
+    expected = address or SERVICES[settings["provider"]].base_url
+    assert resolve(settings, environ).base_url == expected
+
+
+def test_openais_key_goes_to_no_address_that_only_the_settings_name(resolve):
+    settings = {"provider": "openai", "default": "m", "base_url": "https://gateway.example/v1"}
+    with pytest.raises(AuthRequired, match=r"gateway\.example"):
+        resolve(settings, {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "https://other.example/v1"})
+
+
+def test_openais_key_is_not_sent_in_the_clear(resolve):
+    with pytest.raises(AuthRequired, match=r"gateway\.example"):
+        resolve({}, {**OPENAI, "OPENAI_BASE_URL": "http://gateway.example/v1"})

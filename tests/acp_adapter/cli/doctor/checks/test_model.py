@@ -1,15 +1,18 @@
 """The model: chosen, with a key, reachable, and one that calls tools."""
 
+import sys
 import threading
 
 import pytest
 
 from acp_adapter.cli.doctor.checks import model as checks
-from acp_adapter.cli.doctor.checks.model import check_key, check_model
+from acp_adapter.cli.doctor.checks.model import check_key, check_model, check_sign_in
 from agent_core.home import Home
 from agent_core.signed_out import SignedOut
+from tests.support.fake_sign_ins import TOKEN, FakeSignIns
 from tests.support.model_server import Garbage, Hang, Reply, Status, ToolCall
 from tests.support.settings_files import configure, use_model
+from tools.extras import install_line
 
 CALL = Reply("", tool_calls=[ToolCall("c1", "report", {"state": "ready"})])
 
@@ -121,3 +124,41 @@ def test_a_silent_server_is_given_up(case, home, model_server, monkeypatch):
     use_model(home, model_server)
     model_server.add(Hang(Reply("never")))
     assert "did not answer within 0.2 s" in only(check_model(case())).text
+
+
+@pytest.fixture
+def foundry(home, model_server, monkeypatch):
+    """Claude on Foundry, signed in as a machine of Azure."""
+    origin = f"http://127.0.0.1:{model_server.port}"
+    configure(home, {"model": {"provider": "foundry", "default": "claude-x", "base_url": f"{origin}/anthropic"}})
+    with FakeSignIns() as fake:
+        fake.entra(monkeypatch)
+        yield fake
+
+
+def test_a_sign_in_that_works_is_told_without_asking_the_model(case, foundry, model_server):
+    assert "a sign-in counts" in only(check_key(case())).text
+    finding = only(check_sign_in(case()))
+    assert (finding.state, finding.check) == ("ok", "sign-in")
+    assert finding.text == "signed in at Microsoft Entra ID for anthropic-foundry"
+    assert TOKEN not in repr(finding)
+    assert len(foundry.asked) == 1
+    assert model_server.requests == []
+
+
+def test_a_sign_in_that_does_not_work_says_what_to_do(case, foundry):
+    foundry.refusal = (400, {"error": "invalid_request", "error_description": "no such identity"})
+    finding = only(check_sign_in(case()))
+    assert finding.state == "fail"
+    assert "az login" in finding.text
+
+
+def test_a_sign_in_whose_library_is_missing_has_the_line_that_installs_it(case, foundry, monkeypatch):
+    monkeypatch.setitem(sys.modules, "azure.identity", None)
+    finding = only(check_sign_in(case()))
+    assert (finding.state, install_line("azure") in finding.fix) == ("fail", True)
+
+
+def test_a_model_with_a_key_has_no_sign_in_to_be_tested(case, home, model_server):
+    use_model(home, model_server)
+    assert list(check_sign_in(case())) == []

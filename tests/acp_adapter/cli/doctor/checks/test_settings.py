@@ -61,3 +61,11 @@ def test_lines_of_env_that_are_none_are_told_without_what_they_hold(case, home):
     warned, _ = check_settings(case())
     assert (warned.state, warned.facts["line"]) == ("warn", 3)
     assert "sk-secret" not in warned.text + warned.fix
+
+
+def test_a_misspelt_key_of_a_model_servers_entry_is_told_with_its_place_and_what_was_meant(case, home):
+    (home / "config.yaml").write_text("providers:\n  mine: {base_url: http://127.0.0.1/v1, context_lenght: 5}\n")
+    warned, _ = check_settings(case())
+    assert (warned.state, warned.facts["line"], warned.facts["column"]) == ("warn", 2, 41)
+    assert "providers.mine.context_lenght is not a setting" in warned.text
+    assert "Write context_length" in warned.fix

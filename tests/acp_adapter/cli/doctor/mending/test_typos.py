@@ -86,3 +86,11 @@ def test_without_typos_nobody_is_asked(case):
     person = Decided(True)
     assert list(mend_typos(case(), person)) == []
     assert person.shown == []
+
+
+def test_keys_in_the_entries_of_model_servers_are_corrected_too(case, config):
+    text = "providers: {a: {context_lenght: 9}}\ncustom_providers:\n- {name: b}\n- {name: c, base_ur: 'http://x'}\n"
+    config.write_text(text)
+    assert [mended.done for mended in mend_typos(case(), Decided(True))] == [True]
+    corrected_text = text.replace("context_lenght", "context_length").replace("base_ur:", "base_url:")
+    assert config.read_text() == corrected_text
