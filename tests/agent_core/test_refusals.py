@@ -40,16 +40,16 @@ def quirk(server, does):
 
 
 NO_IMAGES = {
-    "openrouter": (404, {"error": {"message": "No endpoints found that support image input", "code": 404}}),
+    "OpenRouter": (404, {"error": {"message": "No endpoints found that support image input", "code": 404}}),
     "llama.cpp": (500, {"error": {"code": 500, "type": "server_error", "message":
                   "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"}}),
-    "ollama": (500, {"error": {"message": "this model is missing data required for image input"}}),
-    "vllm": (400, {"object": "error", "message": "At most 0 image(s) may be provided in one request.", "code": 400}),
-    "openai": (400, {"error": {"message": "Invalid content type. image_url is only supported by certain models."}}),
-    "together": (422, {"error": {"message": "Input validation error: model does not support multimodal content"}}),
-    "deepseek": (400, {"error": {"message": "Failed to deserialize the JSON body into the target type: messages[1]: "
+    "Ollama": (500, {"error": {"message": "this model is missing data required for image input"}}),
+    "vLLM": (400, {"object": "error", "message": "At most 0 image(s) may be provided in one request.", "code": 400}),
+    "OpenAI": (400, {"error": {"message": "Invalid content type. image_url is only supported by certain models."}}),
+    "Together": (422, {"error": {"message": "Input validation error: model does not support multimodal content"}}),
+    "DeepSeek": (400, {"error": {"message": "Failed to deserialize the JSON body into the target type: messages[1]: "
                                             "unknown variant `image_url`, expected `text` at line 1 column 900"}}),
-    "groq": (400, {"error": {"message": "messages[1].content must be a string; this model has no vision"}}),
+    "Groq": (400, {"error": {"message": "messages[1].content must be a string; this model has no vision"}}),
 }  # fmt: skip
 
 
