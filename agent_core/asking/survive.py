@@ -75,7 +75,7 @@ class Asker:
     trials: Trials = field(init=False)
 
     def __post_init__(self) -> None:
-        self.trials = Trials(self.history, self.compression, self.omissions, lambda: self.route.lessons)
+        self.trials = Trials(self.history, self.compression, self.omissions, self.route.lessons)
 
     def ask(self) -> Reply:
         """One complete answer; what of it broke off on the way is in the history, unfinished.

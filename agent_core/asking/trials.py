@@ -41,7 +41,7 @@ class Trials:
     history: TurnHistory
     compression: TurnCompression
     omissions: Omissions
-    lessons: Callable[[], Lessons]
+    lessons: Lessons
     without: tuple[str, ...] = ()
     _made: int = 0
     _tried: set[Change] = field(default_factory=set)
@@ -109,7 +109,7 @@ class Trials:
         self.compression.adopt()
         if not learned:
             return ""
-        self.lessons().keep(choice, learned)
+        self.lessons.keep(choice, learned)
         return " and ".join(WORDS[name] for name in learned)
 
     @property
@@ -118,8 +118,8 @@ class Trials:
         return self._now is not None
 
     def _has_optional_fields(self, choice: ModelChoice) -> bool:
-        known = self.lessons().adapted(choice)
-        return choice.api_mode in _WITH_OPTIONAL_FIELDS and self.lessons().adapted(choice, (PLAIN,)) != known
+        known = self.lessons.adapted(choice)
+        return choice.api_mode in _WITH_OPTIONAL_FIELDS and self.lessons.adapted(choice, (PLAIN,)) != known
 
     def _attachments(self, choice: ModelChoice) -> tuple[str, ...]:
-        return sent_attachments(self.compression.request(choice).messages, self.lessons().adapted(choice))
+        return sent_attachments(self.compression.request(choice).messages, self.lessons.adapted(choice))

@@ -8,7 +8,7 @@ import pytest
 
 from agent_core.asking.habits import WRITTEN
 from tests.support.agents import Ears, assert_well_formed, roles
-from tests.support.model_server import ModelServer, Reply, ToolCall
+from tests.support.model_server import ModelServer, Reply, Status, ToolCall
 from tests.support.wire_agents import wired
 
 NATIVE = ToolCall("c1", "todo", {"todos": []})
@@ -86,7 +86,7 @@ def test_written_calls_are_text_in_a_session_that_had_others_before(model_server
 
 def test_written_calls_of_one_model_do_not_depend_on_what_another_has_sent(model_server, over):
     with ModelServer(Reply(written("todo", todos=[])), Reply("Done.")) as local:
-        model_server.add(Reply("", tool_calls=[NATIVE]), *[Reply("")] * 4)
+        model_server.add(Reply("", tool_calls=[NATIVE]), *[Status(500, "down")] * 4)
         agent = over(wired(model_server.base_url), wired(local.base_url, provider="local", model="qwen"))
         result, _ = run(agent)
     assert (result["final_response"], result["model"]) == ("Done.", "qwen")

@@ -254,7 +254,7 @@ async def test_a_mode_set_by_the_old_method_is_shown_among_the_options(home: Pat
 
 async def test_what_a_server_newly_lists_is_shown_to_open_sessions(home: Path, workspace: Path) -> None:
     with ListServer({"/v1/models": model_list("fresh", "text-embedding-x")}) as server:
-        own = {"base_url": f"{server.origin}/v1", "model": "house"}
+        own = {"base_url": f"{server.origin}/v1", "model": "house", "context_length": 32_000}
         configure(home, {"model": {"provider": "work"}, "providers": {"work": own}})
         async with live(home) as editor:
             session, options = await begin(editor, workspace)
@@ -271,7 +271,7 @@ async def test_what_a_server_newly_lists_is_shown_to_open_sessions(home: Path, w
 
 async def test_no_server_is_asked_for_its_models_before_a_prompt_was_answered(home: Path, workspace: Path) -> None:
     with ListServer({"/v1/models": model_list("fresh")}) as server:
-        own = {"base_url": f"{server.origin}/v1", "model": "house"}
+        own = {"base_url": f"{server.origin}/v1", "model": "house", "context_length": 32_000}
         configure(home, {"model": {"provider": "work"}, "providers": {"work": own}})
         async with live(home) as editor:
             session, _ = await begin(editor, workspace)
@@ -292,7 +292,7 @@ async def test_where_the_settings_say_so_no_server_is_asked_for_its_models(
 
     monkeypatch.setattr(Chooser, "renew", renew)
     with ListServer({"/v1/models": model_list("fresh")}) as server:
-        own = {"base_url": f"{server.origin}/v1", "model": "house"}
+        own = {"base_url": f"{server.origin}/v1", "model": "house", "context_length": 32_000}
         settings = {"model": {"provider": "work"}, "providers": {"work": own}, "model_lists": {"renew": False}}
         configure(home, settings)
         async with live(home) as editor:
