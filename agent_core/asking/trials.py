@@ -47,6 +47,7 @@ class Trials:
     _tried: set[Change] = field(default_factory=set)
     _now: Change | None = None
     _sealed_before: int = 0
+    _was_told: bool = False
 
     def applied(self, request: ModelRequest) -> ModelRequest:
         """The request with what is tried."""
@@ -72,6 +73,7 @@ class Trials:
             TurnInterrupted: the turn was cancelled.
         """
         self._tried.add(change)
+        self._was_told = failure.reason == "images_not_taken"
         self._made += failure.unexplained
         if change == "history" and not self.compression.try_smaller(choice):
             return None
@@ -104,7 +106,11 @@ class Trials:
         Raises:
             TurnInterrupted: the turn may store nothing any more.
         """
-        learned, self.without, self._now = self.without, (), None
+        learned, tried, self.without, self._now = self.without, self._now, (), None
+        if tried == "attachments" and not self._was_told and choice.facts.vision:
+            # The model does see: it was something about these attachments.
+            self.omissions.images_before = len(self.history.messages)
+            learned = ()
         self._tried.clear()
         self.compression.adopt()
         if not learned:

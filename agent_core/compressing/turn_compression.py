@@ -78,6 +78,7 @@ class TurnCompression:
         """
         if self.session is None:
             return False
+        self.undo()  # what was tried was not small enough either
         use, measure = self._use(choice), self._measure(choice)
         made = self.session.compress(self.history.messages, use, measure, "overflow")
         self._is_over = made is None

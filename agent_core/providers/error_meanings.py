@@ -18,9 +18,11 @@ _LIMIT_OF_AN_ACCOUNT = (
     r"|\b(?:billing|credits?|subscription|plan|tier|concurren\w+|rate of)\b"
 )
 _TOO_MUCH = (
-    r"exceed|exceeds|too (?:long|large|many|big|much)|(?:long|larg|great|bigg|high)er than|more (?:\w+ ){0,3}than"
+    r"exceed|exceeds|too (?:long|large|many|big|much)|(?:long|larg|great|bigg|high)er than"
+    r"|more (?:\w+ ){0,3}than (?:\w+ ){0,3}(?:\d{3,}|the )"
     r"|over (?:the )?(?:\w+ ){0,3}(?:limit|maximum)|beyond|overflow|out of range|not fit|n.t fit|insufficient"
     r"|(?:must|should) (?:be|have|not)\b[^.]{0,40}(?:\b(?:less|fewer|at most|below|under|within|more)\b|<=?|\[)"
+    r"[^.]{0,30}\d{3,}"
     r"|\d ?>=? ?(?:\w+ )?\d"
     r"|reduce (?:the |your )?(?:\w+ ){0,3}(?:length|size|number|prompt|input|context|messages|tokens)"
     r"|short(?:er|en) (?:the |your )?(?:prompt|input|messages|conversation)"
@@ -44,34 +46,49 @@ _MORE_THAN_THE_ANSWER = (
 _PATHS = re.compile(
     r"\b(?:messages|input|contents|tools|body)(?:\[\d+\]|\.\[?\d+\]?|\.\w+)[\w.\[\]]*|'[^' ]*\[\d+\][^' ]*'"
 )
+_FIRST_SERVER_STATUS = 500
 _CODE_SPACE = r"context|prompt|input|token|length"
 _CODE_TOO_MUCH = r"exceed|too_?long|too_?large|overflow|_limit_reached|max_length"
 _READ = r"\bprompts?\b|\binputs?\b|\bcontext\b"
+_UNIT = r"tokens?\b|n_ctx|characters|\bcontext\b|maximum|\blimit|\blength|\bwindow"
 _SIZE = re.compile(r"(?<![\w.])\d{4,}(?![\w.]*\w)")
 _PLAINLY = r"max(?:imum)? (?:input|prompt) (?:characters|length|size|tokens)|max_tokens must be at least 1, got -"
 _ANOTHER_THING = (
-    r"tokens remaining (?:in|after)|maximum number of items|string too long|string_above|array_above"
-    r"|valid range of max_"
+    r"tokens remaining (?:in|after)|maximum number of items|(?:string|array) too long|string_above|array_above"
+    r"|valid range of max_|\bmemory\b|failed to load|header size|template"
 )
 
 _IMAGES = (
     r"\bimages?\b|image_url|input_image|image/\w+|\bvision\b|multi-?modal|mmproj|\bpictures?\b|\bphotos?\b|视觉|图片|图像"
     r"|\bvisual\b"
 )
-_NOT_TAKEN = (
-    r"not? (?:\w+ ){0,3}(?:support|accept|allow|enabl|permit|available|capab|able|implement|recogni|valid|handle|tak|"
-    r"process)|n.t (?:\w+ ){0,2}(?:support|accept|allow|have|take|handle|process|understand)|unsupported|unknown"
-    r"|unrecogni|unexpected|unable|invalid|cannot|can ?not|could not|only (?:\w+ ){0,4}(?:support|accept|text|allow)"
-    r"|text[- ]only|only text|missing|required|no endpoints|at most|too (?:many|large|big|small)|exceed|maximum"
-    r"|restriction|fail|expected|must|should be|disabled|without|error|不支持|无法|input should"
+# That images are not taken at all.
+_NO_SUPPORT = (
+    r"(?:not?|n.t|cannot|unable to) (?:\w+ ){0,3}(?:support|accept|allow|enabl|capab|able|handle|understand)"
+    r"|unsupported|only (?:\w+ ){0,4}(?:support|text)|text[- ]only|only text|unknown variant|no endpoints|at most 0"
+    r"|unexpected (?:type|part|content)|missing|mmproj|not (?:an? )?(?:multi-?modal|vision)|(?:no|without) vision"
+    r"|expected (?:\w+ ){0,2}[`'\"]?text|must be a string|valid string|requires? (?:an? )?(?:vision|multi-?modal)"
+    r"|disabled"
+    r"|不支持|无法"
 )
+_WRONG = (
+    r"not? (?:\w+ ){0,3}(?:valid|meet|permit|available|tak|process|allow)|unsupported|unknown|unrecogni|unexpected"
+    r"|unable|invalid|cannot|can ?not|could not|required|at most|too (?:many|large|big|small)|exceed|maximum"
+    r"|restriction|fail"
+    r"|expected|must|should be|error|only allowed|错误"
+)
+# Models and tools are called so, and schemas have such fields.
+_NAMES = re.compile(
+    r"[\w./:-]*[-:/.\d](?:vision|image(?!_url|/))[\w./:-]*|\b(?:vision|image)-[\w./:-]+", re.IGNORECASE
+)
+_NOT_OF_IMAGES = r"\bschema\b|model name|\bfunction '"
 _OF_ONE_IMAGE = (
     r"exceed|too (?:many|large|big|small)|dimension|resolution|pixel|\b(?:mb|kb|mib|bytes)\b"
     r"|at most [1-9]|maximum of [1-9]|width|height|corrupt|decod"
     r"|could not process|unable to process|cannot process|cannot identify|truncated"
     r"|empty|(?:unsupported|invalid|unknown|supported) (?:image|media)"
     r"[ _]?(?:type|format|media|mime|data|url|file)?\b(?! input)"
-    r"|download|fetch|base64|format|pars(?:e|ing)"
+    r"|download|fetch|base64|format|\bmime\b|pars(?:e|ing)"
 )
 
 
@@ -90,7 +107,9 @@ def is_too_long(facts: ErrorFacts) -> bool:
 def _says_too_long(line: str) -> bool:
     if _found(_PLAINLY, line):
         return True
-    if _found(_READ, line) and len(_SIZE.findall(line)) > 1:  # so many tokens, and so many can be read
+    if (
+        _found(_READ, line) and _found(_UNIT, line) and len(_SIZE.findall(line)) > 1
+    ):  # so many tokens, and so many can be read
         return True
     if not (_found(_SPACE, line) and _found(_TOO_MUCH, line)):
         return False
@@ -101,26 +120,26 @@ def _code_says_too_long(code: str) -> bool:
     return (
         _found(_CODE_SPACE, code)
         and _found(_CODE_TOO_MUCH, code)
-        and not _found("max_tokens|quota|rate|string", code)
+        and not _found("max_tokens|quota|rate|string|array", code)
     )
 
 
-def is_about_images(facts: ErrorFacts) -> bool:
-    """Whether the server says that it did not take the images of the request."""
-    return any(map(_says_not_taken, _lines(facts)))
+def takes_no_images(facts: ErrorFacts) -> bool:
+    """Whether the server says that it, or the model, takes no images."""
+    return any(_found(_NO_SUPPORT, line) and not _found(_OF_ONE_IMAGE, line) for line in _of_images(facts))
 
 
 def is_about_one_image(facts: ErrorFacts) -> bool:
-    """The same, and that it is about these images: their size, number or format. Others may be taken."""
-    return any(_says_not_taken(line) and _found(_OF_ONE_IMAGE, line) for line in _lines(facts))
+    """Whether the server says that it did not take these images: their size, their format. It may take others."""
+    wrong = f"{_OF_ONE_IMAGE}|{_WRONG}" if (facts.status or 0) < _FIRST_SERVER_STATUS else _OF_ONE_IMAGE
+    return any(_found(_WRONG, line) and _found(wrong, line) for line in _of_images(facts))
 
 
-def _says_not_taken(line: str) -> bool:
-    return _found(_IMAGES, line) and _found(_NOT_TAKEN, line)
-
-
-def _lines(facts: ErrorFacts) -> list[str]:
-    return [*facts.text.split("\n"), *(code.replace("_", " ") for code in sorted(facts.codes))]
+def _of_images(facts: ErrorFacts) -> list[str]:
+    """The lines that speak of images; a code is one."""
+    lines = [*facts.text.split("\n"), *(f"{code.replace('_', ' ')} error" for code in sorted(facts.codes))]
+    plain = (_NAMES.sub(" ", line) for line in lines)
+    return [line for line in plain if _found(_IMAGES, line) and not _found(_NOT_OF_IMAGES, line)]
 
 
 def _whole(facts: ErrorFacts) -> str:

@@ -2,13 +2,13 @@
 
 A rule fits when all that it names is there. The first rule that fits decides, stage by stage:
 
-0. `MEANINGS`: what any server's words mean (`error_meanings`).
 1. `PROVIDER_RULES`: words and codes of one provider. They hold whoever passes them on: gateways quote others.
 2. `STATUS_RULES`: a status together with words.
 3. `CODE_RULES`: the body's own code or type, where it tells the cause.
-4. `MESSAGE_RULES`: words that many servers use.
-5. `GENERAL_RULES`: codes that only tell whose fault it was.
-6. `BY_STATUS`: the status alone.
+4. `MEANINGS`: what any server's words mean (`error_meanings`).
+5. `MESSAGE_RULES`: words that many servers use.
+6. `GENERAL_RULES`: codes that only tell whose fault it was.
+7. `BY_STATUS`: the status alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from agent_core.providers.error_facts import ErrorFacts
-from agent_core.providers.error_meanings import is_about_images, is_about_one_image, is_too_long
+from agent_core.providers.error_meanings import is_about_one_image, is_too_long, takes_no_images
 from agent_core.providers.tool_refusals import NO_TOOLS, NOT_READ, TOOLS_SWITCHED_OFF
 from tools.light_dataclass import dataclass
 
@@ -185,9 +185,15 @@ _UNREAD = frozenset({None, 400, 404, 413, 415, 422, 500, 501})
 """Statuses of a request that was looked at and not taken; None: told in the middle of an answer."""
 
 MEANINGS: tuple[Rule, ...] = (
+    Rule(
+        "content_policy",
+        r"content (?:management|filtering) policy|considered high risk|may contain (?:inappropriate|unsafe|content)"
+        r"|safety system|inappropriate content",
+        statuses=_UNREAD,
+    ),
     Rule("context_overflow", statuses=_UNREAD, means=is_too_long),
+    Rule("images_not_taken", statuses=_UNREAD, means=takes_no_images),
     Rule("image_too_large", statuses=_UNREAD, means=is_about_one_image),
-    Rule("images_not_taken", statuses=_UNREAD, means=is_about_images),
 )
 
 PROVIDER_RULES: tuple[Rule, ...] = (
@@ -212,6 +218,7 @@ PROVIDER_RULES: tuple[Rule, ...] = (
     Rule("tools_unsupported", NO_TOOLS),
     # OpenRouter
     Rule("provider_policy_blocked", r"no endpoints (?:found|available) matching your (?:data policy|guardrail)"),
+    Rule("images_not_taken", r"no endpoints found .{0,60}\bimage"),
     Rule("model_not_found", r"no endpoints found|is not a valid model id"),
     # Google: its 429 asks for a look at the billing even where waiting helps; a limit of 0 never resets.
     Rule("billing", r"quota exceeded for metric: .{0,200}limit: 0(?![\d.])|prepa\w+ credits? (?:are|is) depleted"),
@@ -245,6 +252,7 @@ PROVIDER_RULES: tuple[Rule, ...] = (
 STATUS_RULES: tuple[Rule, ...] = (
     Rule("rate_limit", statuses=frozenset({402}), names_wait=True),
     Rule("rate_limit", r"\bresets? (?:at|in|on)\b|/ ?\d+ ?h\b|per (?:hour|day)\b", statuses=frozenset({402})),
+    Rule("context_overflow", codes=frozenset({"tokens_limit_reached"}), statuses=frozenset({413})),
     Rule("payload_too_large", r"request too large|tokens per min", statuses=frozenset({413})),
     Rule("payload_too_large", r"request too large for", statuses=frozenset({429})),
     Rule("billing", r"\bcredits?\b|insufficient balance|no licenses", statuses=frozenset({403})),

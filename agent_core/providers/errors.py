@@ -49,10 +49,10 @@ Reason = Literal[
 _LARGE = 0.8
 _SILENT_FAILURES: frozenset[Reason] = frozenset({"server_error", "timeout"})
 _TELLING_STAGES = (
-    patterns.MEANINGS,
     patterns.PROVIDER_RULES,
     patterns.STATUS_RULES,
     patterns.CODE_RULES,
+    patterns.MEANINGS,
     patterns.MESSAGE_RULES,
 )
 _WAITING_HELPS: frozenset[Reason] = frozenset({"rate_limit", "overloaded", "server_error", "timeout"})

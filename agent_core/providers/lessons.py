@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeGuard, get_args
 
 from agent_core.providers.choice import Dialect, ModelChoice, ReasoningBack
 from agent_core.providers.credentials.shared_file import SharedFile, SharedFileError
@@ -29,6 +29,7 @@ PLAIN = "optional fields"
 _ANSWER_LIMIT = "max_tokens <= "
 _REASONING = "reasoning: "
 _LOCK_TIMEOUT = 2.0
+_LATEST = 1e12
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,8 @@ def adapted(choice: ModelChoice, lessons: Iterable[str]) -> ModelChoice:
     """The model as it is asked after these lessons, by their names; names that are not known change nothing."""
     for name in lessons:
         if name.startswith(_ANSWER_LIMIT):
-            choice = _limited(choice, int(name.removeprefix(_ANSWER_LIMIT)))
+            tokens = name.removeprefix(_ANSWER_LIMIT)
+            choice = _limited(choice, int(tokens)) if tokens.isascii() and tokens.isdecimal() else choice
         elif name == IMAGES:
             choice = replace(choice, facts=replace(choice.facts, vision=False))
         else:
@@ -192,7 +194,11 @@ def _times(content: Mapping[str, Any], key: str) -> dict[str, float]:
     times = servers.get(key) if isinstance(servers, dict) else None
     if not isinstance(times, dict):
         return {}
-    return {str(name): float(until) for name, until in times.items() if isinstance(until, (int, float))}
+    return {str(name): float(until) for name, until in times.items() if _is_time(until)}
+
+
+def _is_time(until: object) -> TypeGuard[float]:
+    return isinstance(until, int | float) and 0 <= until < _LATEST
 
 
 def _without(dialect: Dialect, names: Iterable[str]) -> Dialect:

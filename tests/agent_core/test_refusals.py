@@ -125,6 +125,14 @@ def test_a_refusal_that_nobody_can_explain_is_tried_with_one_thing_changed_at_a_
     assert sent == [(True, True), (False, True), (True, False), (True, False)]
 
 
+def test_a_model_that_is_known_to_see_is_not_taken_for_blind_because_of_one_refusal(model_server, over):
+    agent = over(wired(model_server.base_url, facts=ModelFacts(vision=True)))
+    model_server.add(UNEXPLAINED, UNEXPLAINED, Reply("a dot"), Reply("another"))
+    agent.run_conversation(PICTURE)
+    agent.run_conversation(PICTURE)
+    assert [has_image(request) for request in model_server.requests] == [True, True, False, True]
+
+
 def test_fields_that_a_server_does_not_know_are_left_out_where_that_helps(model_server, over):
     agent = over(wired(model_server.base_url))
     model_server.add(UNEXPLAINED, Reply("hello"), Reply("again"))

@@ -66,9 +66,15 @@ class Windows:
         self._lock = threading.Lock()
 
     def begin(self, choice: ModelChoice) -> None:
-        """Ask if nobody has, or long ago: a server may have been started again with another window."""
+        """Ask if nobody has, or long ago: a server may have been started again with another window.
+
+        One elsewhere that says nothing of its window is not asked again: that would only count against its limits.
+        """
         if may_be_asked(choice):
             known = self._of(choice)
+            says_nothing = known.window is not None and known.window.loaded and known.window.tokens is None
+            if known.asked_at is not None and says_nothing and not is_local(choice.base_url):
+                return
             if known.asked_at is None or self._clock() - known.asked_at > _OLD_AFTER:
                 self._look(choice, known)
 

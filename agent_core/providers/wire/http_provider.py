@@ -152,16 +152,19 @@ class HttpStream:
 
     def __iter__(self) -> Iterator[StreamEvent]:
         abort = self._begin()
-        provider, learned = self._provider, list[str]()
+        provider, learned, refusal = self._provider, list[str](), ""
         signed_in = provider.signed_in(provider.choice, abort)
         while True:
             self._choice = provider.lessons.adapted(signed_in, (*self._request.without, *learned))
             try:
                 yield from self._answer(abort)
             except ProviderStatusError as problem:
-                field = refused_field(self._choice, problem) if len(learned) < _MOST_REFUSALS else None
+                # A refusal that stays the same was about something else.
+                is_new = problem.body != refusal and len(learned) < _MOST_REFUSALS
+                field = refused_field(self._choice, problem) if is_new else None
                 if field is None:
                     raise
+                refusal = problem.body
                 learned.append(field)
             else:
                 provider.lessons.keep(provider.choice, learned)

@@ -27,24 +27,28 @@ _NOT_KNOWN = re.compile(
 )
 # What a field is called in complaints, by the lesson that helps.
 _NAMES: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(rf"(?<![\w.]){pattern}(?!\w)", re.IGNORECASE)
+    name: re.compile(rf"(?<![\w./-])(?:{pattern})(?![\w./-]*\w)", re.IGNORECASE)
     for name, pattern in {
         "stream_options": r"(?:stream_options[.\[])?(?:stream_options|include_usage)",
         "prompt_cache_key": r"prompt_cache_key",
         "cache_control": r"(?:[\w.\[\]]+[.\]])?cache_control",
         "reasoning.summary": r"reasoning\.summary|reasoning summar(?:y|ies)",
-        "reasoning_effort": r"reasoning_effort|reasoning\.effort|reasoning",
+        "reasoning_effort": r"reasoning[_.]?effort|reasoning|thinking",
         "temperature": r"temperature",
         "developer": r"developer|messages[.\[ ]*0\]?[. ]role",
         "max_completion_tokens": r"max_completion_tokens",
         "max_tokens": r"max_(?:output_)?tokens",
     }.items()
 }
+# A figure in the same sentence, or one that is called a figure of the answer's tokens.
+_BOUND = r"(?:at most|less than or equal to|<=|up to|maximum(?: value)?(?: is| of|:)?) *`?(\d+)"
 _MOST = re.compile(
-    r"\[\s*\d+\s*,\s*(\d+)\s*\]|(?:at most|less than or equal to|<=|up to|maximum(?: value)?(?: is| of|:)?) *`?(\d+)"
-    r"|\d+ > (\d+)",
+    rf"max_(?:output_|completion_)?tokens\b(?:[^.;\n]{{0,120}}?(?:\[\s*\d+\s*,\s*(\d+)\s*\]|{_BOUND})"
+    rf"|: \d+ > (\d+)|[^\n]{{0,160}}?{_BOUND} (?:completion|output) tokens)",
     re.IGNORECASE,
 )
+_LEAST_LIMIT = 256
+"""A model that gives less than this is hardly one: then the figure is of something else."""
 _WANTS = re.compile(
     r"(?:use|try|replaced by|in favou?r of)\W+(?:the )?\W*max_completion_tokens|max_completion_tokens\W+instead"
 )
@@ -67,8 +71,10 @@ def refused_field(choice: ModelChoice, problem: ProviderStatusError) -> str | No
         return None
     if (limit := _limit(choice, said)) is not None:
         return limit
-    changes = (name for name, pattern in _NAMES.items() if pattern.search(said))
-    return next((name for name in changes if adapted(choice, [name]) != choice), None)
+    # The first that is named is what it is about: behind it some list what they do take.
+    found = {name: match.start() for name, pattern in _NAMES.items() if (match := pattern.search(said))}
+    named = sorted(found, key=lambda name: found[name])
+    return next((name for name in named if adapted(choice, [name]) != choice), None)
 
 
 def _places(facts: ErrorFacts) -> Iterator[str]:
@@ -81,7 +87,8 @@ def _places(facts: ErrorFacts) -> Iterator[str]:
 
 def _limit(choice: ModelChoice, said: str) -> str | None:
     """The lesson of a limit of the answer that is larger than this model's."""
-    if not _NAMES["max_tokens"].search(said) or _WANTS.search(said) or (found := _MOST.search(said)) is None:
+    if _WANTS.search(said) or (found := _MOST.search(said)) is None:
         return None
-    name = answer_limit(int(next(filter(None, found.groups()))))
-    return name if adapted(choice, [name]) != choice else None
+    most = int(next(filter(None, found.groups())))
+    name = answer_limit(most)
+    return name if most >= _LEAST_LIMIT and adapted(choice, [name]) != choice else None

@@ -92,6 +92,16 @@ def test_a_model_that_takes_no_images_counts_as_blind_whatever_is_known_of_it():
     assert adapted(sees, ["images"]).facts.vision is False
 
 
+@pytest.mark.parametrize("entry", ['"max_tokens <= 8k": 1000001', '"images": 1' + "0" * 400, '"images": "soon"'])
+def test_an_entry_of_the_file_of_lessons_that_makes_no_sense_changes_nothing(tmp_path, entry):
+    lessons = Lessons(tmp_path / FILE_NAME, lambda: NOW)
+    lessons.keep(CHOICE, ["x"])
+    path = tmp_path / FILE_NAME
+    key = next(iter(json.loads(path.read_text())["servers"]))
+    path.write_text(f'{{"version": 1, "servers": {{{json.dumps(key)}: {{{entry}}}}}}}')
+    assert Lessons(path, lambda: NOW).adapted(CHOICE) == CHOICE
+
+
 def test_a_limit_of_the_answer_is_never_raised():
     choice = choice_for("http://h/v1", max_tokens=100, facts=ModelFacts(max_output=5000))
     assert adapted(choice, [answer_limit(800)]).max_tokens == 100

@@ -126,6 +126,7 @@ def test_a_refused_field_is_recognised_in_any_words(body, dialect, lesson):
         "input length and `max_tokens` exceed context limit: 199999 + 64000 > 200000",
         "The tool schema is invalid: stream_options_x",
         "Input should be a valid string",
+        "Invalid tool schema. See https://developers.example.com/docs",
         "messages with role 'tool' must be a response to a preceding message with 'tool_calls'.",
     ],
 )
@@ -133,6 +134,29 @@ def test_a_refusal_that_is_about_no_optional_field_is_left_to_others(said):
     dialect = Dialect(developer_role=True, cache_key=True, effort="reasoning_effort")
     problem = ProviderStatusError("no", 400, json.dumps({"error": {"message": said, "param": "messages.[3].role"}}))
     assert refused_field(choice_for("http://h/v1", dialect=dialect), problem) is None
+
+
+def test_a_figure_that_is_no_answers_limit_is_not_taken_for_one():
+    said = json.dumps({"error": {"message": "unexpected upstream error: max_tokens=8000 (worker up to 16 slots)"}})
+    assert refused_field(choice_for("http://h/v1"), ProviderStatusError("no", 400, said)) != "max_tokens <= 16"
+
+
+def test_of_a_refusal_that_lists_what_is_known_only_what_it_is_about_is_learned(model_server, connect, ask):
+    said = "Unsupported parameter: 'reasoning_effort'. Supported parameters: temperature, stream_options"
+    model_server.add(Status(400, {"error": {"message": said}}), Reply("hi"))
+    provider = connect(dialect=Dialect(effort="reasoning_effort", cache_key=True))
+    ask(provider, reasoning="low")
+    assert [lesson.name for lesson in provider.lessons.of(provider.choice)] == ["reasoning_effort"]
+
+
+def test_a_refusal_that_stays_the_same_teaches_nothing(model_server, connect, ask):
+    said = "temperature must be at most 1. Allowed fields: max_tokens, stream_options"
+    model_server.add(*[Status(400, {"error": {"message": said}})] * 2)
+    provider = connect()
+    with pytest.raises(ProviderStatusError):
+        ask(provider, max_tokens=500)
+    assert len(model_server.requests) == 2
+    assert provider.lessons.of(provider.choice) == []
 
 
 def test_a_lesson_that_did_not_help_is_not_kept(model_server, connect, ask):
