@@ -18,7 +18,7 @@ from tests.support.wire_agents import PROTOCOLS, quick, wired
 pytestmark = pytest.mark.long
 
 TURNS = 10
-ANNOUNCED = {"compression", "unseal", "images", "withdrawn"}
+ANNOUNCED = {"compression", "unseal", "images", "withdrawn", "fields", "attachments", "history", "undone", "window"}
 ERRORS = [
     (401, "Incorrect API key provided"),
     (402, "Insufficient Balance"),

@@ -75,7 +75,7 @@ STORE = {
     "store: before a deleted session's last row": _at("a delete", f"{_ARCHIVE}.deleting:_delete_rows", "after"),
     "background: a task is noted": _at("a task", f"{_LIVE}.operations:write_task", "after"),
     "background: its news are noted": _at("a task that tells", f"{_LIVE}.operations:insert_news", "after"),
-    "unsaved: within its file": _half("an end under a lock", "os.write", 1, caller=f"{_LIVE}.backlog"),
+    "unsaved: within its file": _half("an end under a lock", "os.write", 1, caller=f"{_LIVE}.spool"),
     "unsaved: before its file gets its name": _at("an end under a lock", "os.replace", path="unsaved"),
     "unsaved: its file is there": _at("an end under a lock", "os.replace", "after", path="unsaved"),
     "unsaved: stored, and its file is there still": _at("an end after a lock", f"{_LIVE}.spool:Spooled.remove"),
