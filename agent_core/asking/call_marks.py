@@ -7,6 +7,7 @@ that are quoted, and those in other blocks of code, are words.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Literal
 
 # Hermes, Qwen, GLM, Granite, Nemotron, Qwen Coder, MiniMax, Llama, Mistral, LM Studio, DeepSeek, Kimi, Command,
@@ -58,14 +59,87 @@ _KEY = re.compile(r"\{\s*(?:\Z|[\"'](\w*)(\Z|[\"']))")
 _BLOCK_END = re.compile(r"\n[ \t]*```[ \t]*(?=\n)")
 _BLOCK_END_BEGUN = re.compile(r"\n[ \t]*`*[ \t]*\Z")
 _DECIDED = 400
+_TOOL_NAMES = frozenset({"name", "tool_name", "tool", "function_name"})
+_REST_OF_TEXT = {quote: re.compile(rf"[^{quote}\\]*(?:\\.[^{quote}\\]*)*", re.DOTALL) for quote in "\"'"}
+_UP_TO_SIGN = re.compile(r"[^\"'{}\[\],:]*")
+
+
+class _ObjectWatch:
+    """Follows a JSON object while it comes, and tells whether it may still be a call."""
+
+    __slots__ = ("_at", "_depth", "_key", "_names", "_quote", "_start", "_value")
+
+    def __init__(self, names: Collection[str] | None) -> None:
+        self._names = names
+        self._at = -1
+        self._depth = 0
+        self._quote = ""
+        self._start = 0
+        self._key = ""
+        self._value = False
+
+    def may_be_call(self, text: str, begin: int) -> bool:
+        """Whether `text` may be one from `begin` on; it has grown since the last time."""
+        if self._at < 0:
+            lead = _LEAD.match(text, begin)
+            self._at = begin if lead is None else lead.end()
+            if text[self._at : self._at + 1] != "{":
+                self._at = -1
+                return True
+        while self._at < len(text):
+            if self._quote:
+                rest = _REST_OF_TEXT[self._quote].match(text, self._at)
+                self._at = self._at if rest is None else rest.end()
+                if text[self._at : self._at + 1] != self._quote:
+                    return True
+                self._quote = ""
+                if not self._fits(text[self._start : self._at]):
+                    return False
+                self._at += 1
+            elif not self._step(text):
+                return True
+        return True
+
+    def _step(self, text: str) -> bool:
+        """To behind the next sign; False: there is none, or the object is over."""
+        found = _UP_TO_SIGN.match(text, self._at)
+        self._at = self._at if found is None else found.end()
+        sign = text[self._at : self._at + 1]
+        if not sign:
+            return False
+        if sign in "\"'":
+            self._quote, self._start = sign, self._at + 1
+        elif sign in "{[":
+            self._depth += 1
+        elif sign in "}]":
+            self._depth -= 1
+            if not self._depth:
+                return False
+        elif self._depth == 1:
+            self._value = sign == ":"
+        self._at += 1
+        return True
+
+    def _fits(self, string: str) -> bool:
+        """Whether a call may have this string where it stands."""
+        if self._depth != 1:
+            return True
+        if not self._value:
+            self._key = string
+            return string in KEYS
+        is_tool = self._names is None or string.rpartition("functions.")[2] in self._names
+        return self._key not in _TOOL_NAMES or is_tool
 
 
 class CallWatch:
     """Lets an answer's text through, up to where a call may begin."""
 
-    __slots__ = ("_begun", "_held", "_last", "_state")
+    __slots__ = ("_begun", "_held", "_last", "_names", "_object", "_state")
 
-    def __init__(self) -> None:
+    def __init__(self, names: Collection[str] | None = None) -> None:
+        """Make it; `names` are those of the tools that were offered, None: they are not known."""
+        self._names = names
+        self._object = _ObjectWatch(names)
         self._state: Literal["words", "code", "perhaps", "call"] = "words"
         self._held = ""
         self._last = "\n"
@@ -79,6 +153,11 @@ class CallWatch:
         while self._held and steps[self._state](shown):
             pass
         return "".join(shown)
+
+    @property
+    def has_shown(self) -> bool:
+        """Whether it has let words through."""
+        return self._begun
 
     def close(self) -> str:
         """The text is over: what was held back of it."""
@@ -105,7 +184,7 @@ class CallWatch:
             is_object = found[0].endswith(("{", "[")) and _may_be_json_call(self._held[found.end() - 1 :])
             if before == "\n" and (is_block or is_object):
                 self._show(shown, place if self._begun or self._held[:place].strip() else 0)
-                self._state = "perhaps"
+                self._state, self._object = "perhaps", _ObjectWatch(self._names)
                 return True
         self._show(shown, len(self._held) - _length_of_start(self._held))
         return False
@@ -126,10 +205,11 @@ class CallWatch:
         """A block of code, or an object that a line begins with."""
         head = _HEAD.match(self._held)
         if head is None:
-            return self._perhaps_bare()
+            return self._perhaps_bare(shown)
         if head[2] == "" and any(language.startswith(head[1]) for language in _LANGUAGES):
             return False
-        if head[1] not in _LANGUAGES or not _may_be_call(self._held[head.end() :]):
+        is_call = head[1] in _LANGUAGES and _may_be_call(self._held[head.end() :])
+        if not is_call or not self._object.may_be_call(self._held, head.end()):
             self._show(shown, head.end())
             self._state = "code"
             return True
@@ -141,12 +221,17 @@ class CallWatch:
         self._state = "words"
         return True
 
-    def _perhaps_bare(self) -> bool:
+    def _perhaps_bare(self, shown: list[str]) -> bool:
         lead = self._held.lstrip()
         if lead.startswith(_FENCE):
             self._state = "code"
-        elif _is_start(lead) or _may_be_json_call(lead):
+        elif _is_start(lead):
             return False
+        elif _may_be_json_call(lead):
+            if self._object.may_be_call(self._held, 0):
+                return False
+            self._show(shown, self._held.index("{") + 1)
+            self._state = "words"
         else:
             self._begun, self._state = True, "words"
         return True
@@ -165,6 +250,11 @@ def is_marked(text: str) -> bool:
     """Whether the text begins with the mark of a call, in a fenced block or bare."""
     head = _HEAD.match(text)
     return bool(_mark_at(text.lstrip() if head is None else text[head.end() :].lstrip(), 0))
+
+
+def has_mark(text: str) -> bool:
+    """Whether the mark of a call stands in a text."""
+    return any(mark in text for mark in _MARKS)
 
 
 def _mark_at(text: str, place: int) -> str:

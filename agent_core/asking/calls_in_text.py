@@ -1,8 +1,8 @@
 """Tool calls that a model has written into its text, because its server does not know their form.
 
 A text is read as calls only where it is nothing else from its first mark to its end, and where each is a call of a
-tool that was offered, with arguments that fit. What a tool's result holds word for word is a quotation and no call:
-otherwise the author of any page or file that the model reads could have one made.
+tool that was offered, with arguments that fit. What was said before is a quotation and no call: otherwise the author
+of any page or file that the model reads could have one made.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from agent_core.asking.arguments import settled_arguments
-from agent_core.asking.call_marks import KEYS, is_marked
-from agent_core.messages import Message, text_of
+from agent_core.asking.call_marks import KEYS, has_mark, is_marked
+from agent_core.asking.quotations import Quotations
+from agent_core.messages import Message
 from tools.calling.coercion import kinds_of
 from tools.calling.validation import checked
 from tools.light_dataclass import dataclass
@@ -75,7 +76,13 @@ _CLOSINGS = re.compile(
 )
 _NAMES = ("name", "tool_name", "tool", "function_name")
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input")
-_NO_LETTERS = re.compile(r"\\[nrt]|[\W\d_]")
+# What a broken call goes on with, behind where it can be read: else it is spoken of.
+_OBJECT_BEGUN = re.compile(r"""[\s\[]*(?:\{\s*(?:["'}]|\Z)|\Z)""")
+_PARAMETER_BEGUN = re.compile(r"\s*(?:<(?:｜DSML｜)?parameter\b|\Z)")
+_ENDS = re.compile(
+    r"</(?:tool_calls?|tools|TOOLCALL|function_calls?|minimax:tool_call|function|invoke)>|\[/TOOL_CALLS\]"
+    r"|\[END_TOOL_REQUEST\]|<\|tool_call_end\|>|<\|END_ACTION\|>|<｜tool▁calls?▁end｜>"
+)
 _JSON = json.JSONDecoder(strict=False)
 
 
@@ -85,23 +92,23 @@ def read_calls(text: str, tools: Tools, messages: Sequence[Message]) -> list[Wri
     Args:
         text: from the first mark of a call to the answer's end.
         tools: those that were offered, as they were sent.
-        messages: the conversation, whose results may hold what looks like a call.
+        messages: the whole conversation with the system prompt, which may hold what looks like a call.
 
     Raises:
         NoCall: it is something else.
         UnreadableCall: it is marked as calls, or names an offered tool, but they cannot be made.
     """
     reader = _Reader(text, {tool["function"]["name"]: tool["function"].get("parameters") or {} for tool in tools})
-    calls = list(reader.calls())
-    results = [_letters(text_of(message["content"])) for message in messages if message["role"] == "tool"]
-    if not calls or any(_letters(call.source) in result for call in calls for result in results):
+    try:
+        calls = list(reader.calls())
+    except UnreadableCall:
+        if reader.has_words_behind():
+            raise NoCall from None
+        raise
+    said = Quotations(messages)
+    if not calls or any(said.has(call.name, json.loads(call.arguments), call.source) for call in calls):
         raise NoCall
     return calls
-
-
-def _letters(text: str) -> str:
-    """What of a text is left in a result that escapes it, or numbers its lines."""
-    return _NO_LETTERS.sub("", text)
 
 
 class _Reader:
@@ -110,6 +117,7 @@ class _Reader:
         self._tools = tools
         self._at = 0
         self._marked = is_marked(text)
+        self._is_open = False  # reading failed within a call
 
     def calls(self) -> Iterator[WrittenCall]:
         """The calls, one after the other, to the end of the text."""
@@ -121,6 +129,17 @@ class _Reader:
             for name, arguments in self._call():
                 yield self._fitting(name, arguments, self._text[start : self._at])
 
+    def has_words_behind(self) -> bool:
+        """Whether words stand behind the call that could not be read, or behind the end of one that follows."""
+        places = [] if self._is_open else [self._at]
+        return not all(map(self._goes_on, (*places, *(end.end() for end in _ENDS.finditer(self._text, self._at)))))
+
+    def _goes_on(self, place: int) -> bool:
+        around = _AROUND.match(self._text, place)
+        end = place if around is None else around.end()
+        is_call = self._text[end : end + 1] in {"", "{", "[", "<"}
+        return is_call or (around is not None and has_mark(around[0]))
+
     def _call(self) -> Iterator[tuple[str, Any]]:
         """What begins here: one call, or a list of some."""
         if self._text[self._at] in "{[":
@@ -129,7 +148,7 @@ class _Reader:
             is_json = self._text.startswith("{", self._at)
             arguments = self._json() if is_json else self._pairs(found[1], _PARAMETER)
             if self._skip(_FUNCTION_END) is None:
-                self._broken("it does not end")
+                self._broken("it does not end", _PARAMETER_BEGUN)
             yield found[1], arguments
         elif self._marked and (found := self._skip(_NAMED)) is not None:
             yield found[1], self._json()
@@ -151,7 +170,9 @@ class _Reader:
         end = len(self._text) if closing is None else closing.start()
         arguments, problem = settled_arguments(self._text[self._at : end])
         if problem:
-            self._broken(problem.removesuffix(" Send one JSON object.").removesuffix(" Nothing was run."))
+            self._broken(
+                problem.removesuffix(" Send one JSON object.").removesuffix(" Nothing was run."), _OBJECT_BEGUN
+            )
         self._at = end
         return json.loads(arguments)
 
@@ -205,9 +226,16 @@ class _Reader:
             self._at = found.end()
         return found
 
-    def _broken(self, why: str) -> NoReturn:
-        """Raise what it means that this is no call: what is not marked as one is taken for something else."""
-        raise UnreadableCall(why) if self._marked else NoCall
+    def _broken(self, why: str, begun: re.Pattern[str] | None = None) -> NoReturn:
+        """Raise what it means that this is no call: what is not marked as one is taken for something else.
+
+        Args:
+            begun: what the rest of a call that cannot be read to its end must begin with.
+        """
+        self._is_open = begun is not None
+        if not self._marked or (begun is not None and not begun.match(self._text, self._at)):
+            raise NoCall
+        raise UnreadableCall(why)
 
 
 def _never(*_: object, **__: object) -> NoReturn:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agent_core.messages import Message
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.resolution.addresses import service_at
 from agent_core.providers.resolution.traits import seems_to_begin_in_thoughts
 from tools.light_dataclass import dataclass
 
@@ -22,12 +23,18 @@ class Habits:
         begins_in_thoughts: its texts begin within thoughts, without a tag for it.
         calls_tools: it has sent tool calls as the protocol has them.
         writes_calls: it has left tool calls in the text.
+        marks_calls: those had marks that nothing else has.
+        parses: it takes thoughts and calls out of the text itself, as hosted services do.
+        only_ended: how many of its texts had thoughts with nothing but the tag that ends them.
     """
 
     marks_thoughts: bool = False
     begins_in_thoughts: bool = False
     calls_tools: bool = False
     writes_calls: bool = False
+    marks_calls: bool = False
+    parses: bool = False
+    only_ended: int = 0
 
 
 class SeenHabits:
@@ -48,7 +55,10 @@ class SeenHabits:
             marks = choice.api_mode != "chat_completions"  # the other protocols have a place for thoughts
             begins = not marks and seems_to_begin_in_thoughts(choice.model)
             calls = not self._of and has_called_tools(messages)
-            self._of[place] = Habits(marks_thoughts=marks, begins_in_thoughts=begins, calls_tools=calls)
+            parses = service_at(choice.base_url) is not None
+            self._of[place] = Habits(
+                marks_thoughts=marks, begins_in_thoughts=begins, calls_tools=calls, parses=parses
+            )
         return self._of[place]
 
     def writing_calls(self) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
 from agent_core.asking.arguments import settled_arguments
-from agent_core.asking.call_marks import CallWatch
+from agent_core.asking.call_marks import CallWatch, is_marked
 from agent_core.asking.habits import WRITTEN, Habits
 from agent_core.asking.thoughts_in_text import Piece, ThoughtReader
 from agent_core.callbacks import AgentCallbacks
@@ -109,12 +109,14 @@ class Collector:
     Attributes:
         habits: what is known of the server and model, and learned from this answer.
         asked: the request, where the answer's text may hold tool calls; None: it is text.
+        said: with it, all that was said before, which an answer may quote.
     """
 
     callbacks: AgentCallbacks
     ids: CallIds
     habits: Habits = field(default_factory=Habits)
     asked: ModelRequest | None = None
+    said: Sequence[Message] = ()
     usage: Usage = field(default_factory=Usage)
     finish: FinishReason | None = None
     finish_word: str = ""
@@ -174,6 +176,13 @@ class Collector:
         if self._size > LARGEST_ANSWER and self.finish is None:
             self.finish = "oversized"
 
+    def break_off(self) -> None:
+        """The answer ends before its end: show what was held back of it."""
+        self._read(self._text_reader().break_off())
+        held, self._watch = "" if self._watch is None else self._watch.close(), None
+        self._think(self._thoughts.close())
+        self._show(self._scrubber.feed(held) + self._scrubber.close())
+
     def reply(self) -> Reply:
         """The answer, once it is complete."""
         self._read(self._text_reader().close(cut=self.finish in {"length", "oversized"}))
@@ -206,7 +215,7 @@ class Collector:
     def _read_calls(self) -> tuple[str, str]:
         """Take the calls that the text ends with; the text of what cannot be one, and why."""
         held = "" if self._watch is None else self._watch.close()
-        if self.asked is None or not held.strip():
+        if self.asked is None or not held.strip() or self._has_words_beside(held):
             self._show(self._scrubber.feed(held))
             if not self._text and self.finish in {None, "stop", "tool_calls"}:
                 self._read_calls_of_thoughts()
@@ -222,12 +231,22 @@ class Collector:
             self._show(self._scrubber.feed(held))
         return "", ""
 
+    def _has_words_beside(self, held: str) -> bool:
+        """Whether what has no mark of its own stands beside words: then it is an example, or data."""
+        has_shown = self._watch is not None and self._watch.has_shown
+        return has_shown and not self.habits.marks_calls and not is_marked(held)
+
     def _read_calls_of_thoughts(self) -> None:
-        """Take the calls of an answer of nothing but thoughts: some models make them before those end."""
+        """Take the calls of an answer of nothing but thoughts: some models make them before those end.
+
+        Thoughts speak of calls as well: those of a model count that was seen to write them.
+        """
+        if self.asked is None or not self.habits.marks_calls:
+            return
         watch = CallWatch()
         shown = watch.feed("".join(self._reasoning))
         held = watch.close()
-        if self.asked is None or not held.strip():
+        if not is_marked(held):
             return
         from agent_core.asking.calls_in_text import NoCall, UnreadableCall  # noqa: PLC0415 - rare
 
@@ -244,8 +263,9 @@ class Collector:
         from agent_core.asking.calls_in_text import read_calls  # noqa: PLC0415 - rare
 
         if self.asked is not None:
-            calls = read_calls(text, self.asked.tools, self.asked.messages)
+            calls = read_calls(text, self.asked.tools, self.said)
             self.habits.writes_calls = True
+            self.habits.marks_calls = self.habits.marks_calls or is_marked(text)
             for index, call in enumerate(calls):
                 self._begin(ToolCallStarted(index, WRITTEN, call.name)).pieces[index] = [call.arguments]
             self.finish = "tool_calls" if self.finish == "stop" else self.finish
@@ -289,9 +309,13 @@ class Collector:
     def _say(self, text: str) -> None:
         """Show words, but what may be a tool call."""
         if self.asked is not None:
-            self._watch = self._watch or CallWatch()
+            self._watch = self._watch or CallWatch(self._offered())
             text = self._watch.feed(text)
         self._show(self._scrubber.feed(text))
+
+    def _offered(self) -> frozenset[str]:
+        tools = () if self.asked is None else self.asked.tools
+        return frozenset(tool["function"]["name"] for tool in tools)
 
     def _show(self, text: str) -> None:
         if text:

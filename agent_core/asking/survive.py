@@ -11,7 +11,7 @@ from dataclasses import field
 from agent_core.asking import policy
 from agent_core.asking.attempt import ask_once
 from agent_core.asking.backoff import Backoff
-from agent_core.asking.habits import SeenHabits
+from agent_core.asking.habits import Habits, SeenHabits
 from agent_core.asking.prefix import PrefixWatch
 from agent_core.asking.reply import CallIds, Collector, Reply
 from agent_core.asking.route import TurnRoute
@@ -128,11 +128,16 @@ class Asker:
         self.compression.ahead(choice)
         request = self.trials.applied(self.compression.request(choice))
         self.prefix.see(choice.name, request)
-        if choice.api_mode == "chat_completions" and request.tools and not collector.habits.calls_tools:
-            collector.asked = request
+        if choice.api_mode == "chat_completions" and request.tools and _may_write_calls(collector.habits):
+            system = (message for message in request.messages[:1] if message["role"] == "system")
+            collector.asked, collector.said = request, (*system, *self.history.messages)
         try:
             reply = ask_once(self.route.provider, request, self.token, collector)
+        except TurnInterrupted:
+            collector.break_off()
+            raise
         except ProviderError as problem:
+            collector.break_off()
             if collector.begun:
                 self.count(collector.usage, choice)
             # Once an answer has begun, the conversation was not too large for it.
@@ -261,6 +266,10 @@ class Asker:
     def _tell(self, kind: StatusKind, text: str) -> None:
         if self.callbacks.status_callback is not None:
             self.callbacks.status_callback(Status(kind, text))
+
+
+def _may_write_calls(habits: Habits) -> bool:
+    return not habits.calls_tools and not habits.parses
 
 
 def _says_nothing(reply: Reply) -> bool:

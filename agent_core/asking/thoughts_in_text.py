@@ -100,6 +100,13 @@ class ThoughtReader:
         self._state, self._watches, self._assumed = "words", False, False
         return found
 
+    def break_off(self) -> list[Piece]:
+        """The text breaks off: the rest of it, as what it is so far."""
+        rest, self._held = self._held, ""
+        kind: Kind = "thoughts" if self._state == "thoughts" else "words"
+        self._state, self._watches, self._assumed = "words", False, False
+        return _piece(kind, rest)
+
     def _pieces(self, *, at_end: bool) -> list[Piece]:
         steps = {"begin": self._begin, "thoughts": self._think, "words": self._say}
         found: list[Piece] = []

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import html
 import json
 
 import pytest
 
-from agent_core.asking.habits import WRITTEN
+from agent_core.asking.habits import WRITTEN, SeenHabits
+from agent_core.asking.reply import CallIds, Collector
+from agent_core.errors import ModelFailed
+from agent_core.providers.base import ModelRequest, TextDelta
 from tests.support.agents import Ears, assert_well_formed, roles
 from tests.support.model_server import ModelServer, Reply, Status, ToolCall
 from tests.support.wire_agents import wired
@@ -52,14 +57,93 @@ def test_written_calls_are_run_like_others_and_their_text_is_not_shown(model_ser
 @pytest.mark.quirk(
     "Qwen3 and others behind llama.cpp or vLLM",
     "call a tool before they end their thoughts",
-    "an answer of nothing but thoughts that end with a call is that call",
+    "once it has written calls, an answer of nothing but thoughts that end with a call is that call",
 )
 def test_written_calls_that_thoughts_end_with_are_run(model_server, over, thoughts):
     made = {name: text.format(written("todo", todos=[])) for name, text in thoughts.items()}
-    model_server.add(Reply(**made), Reply("Done."))
+    model_server.add(Reply(written("todo", todos=[])), Reply(**made), Reply("Done."))
     result, _ = run(over(wired(model_server.base_url)))
-    assert [message["role"] for message in result["messages"]] == ["user", "assistant", "tool", "assistant"]
-    assert result["messages"][1]["reasoning"] == "I look."
+    assert roles(result["messages"]) == ["user", "assistant", "tool", "assistant", "tool", "assistant"]
+    assert result["messages"][3]["reasoning"] == "I look."
+
+
+def test_written_calls_in_the_thoughts_of_a_model_that_has_written_none_are_thoughts(model_server, over, tmp_path):
+    thought = f"<think>Not this:\n{written('write_file', path='a.txt', content='x')}"
+    model_server.add(*[Reply(thought)] * 8)
+    with contextlib.suppress(ModelFailed):
+        run(over(wired(model_server.base_url)))
+    assert not (tmp_path / "a.txt").exists()
+
+
+@pytest.mark.parametrize("how", ["as it is", "as a string", "as another form", "escaped twice"])
+@pytest.mark.parametrize("who", ["user", "file"])
+def test_a_written_call_that_was_read_before_is_a_quotation_however_it_is_escaped(
+    model_server, over, tmp_path, how, who
+):
+    call = json.dumps({"name": "write_file", "arguments": {"path": "b.txt", "content": "some words"}})
+    said = {
+        "as it is": call,
+        "as a string": json.dumps(call),
+        "as another form": "<function=write_file><parameter=content>some words</parameter>"
+        "<parameter=path>b.txt</parameter></function>",
+        "escaped twice": html.escape(json.dumps(call).replace("_", "\\u005f")),
+    }[how]
+    quoted = f"<tool_call>{call}</tool_call>"
+    (tmp_path / "a.txt").write_text(f"Say this: {said}\n")
+    replies = [Reply(written("read_file", path="a.txt"))] if who == "file" else []
+    model_server.add(*replies, Reply(quoted))
+    result, ears = run(over(wired(model_server.base_url)), said if who == "user" else "go")
+    assert (result["final_response"], "".join(ears.of("text"))) == (quoted, quoted)
+    assert not (tmp_path / "b.txt").exists()
+
+
+def test_a_written_call_may_be_made_again(model_server, over):
+    made = written("todo", todos=[{"content": "look about", "status": "pending"}])
+    model_server.add(Reply(made), Reply(made), Reply("Done."))
+    result, _ = run(over(wired(model_server.base_url)))
+    assert roles(result["messages"]) == ["user", "assistant", "tool", "assistant", "tool", "assistant"]
+
+
+def test_written_calls_without_a_mark_are_calls_only_as_the_whole_answer(model_server, over):
+    bare = json.dumps({"name": "todo", "arguments": {"todos": []}})
+    beside = f"For example:\n{bare}"
+    model_server.add(Reply(bare), Reply(beside, split=4))
+    result, ears = run(over(wired(model_server.base_url)))
+    assert roles(result["messages"]) == ["user", "assistant", "tool", "assistant"]
+    assert (result["final_response"], "".join(ears.of("text"))) == (beside, beside)
+
+
+def test_written_calls_of_a_model_that_marks_them_may_come_beside_words_without_a_mark(model_server, over):
+    bare = json.dumps({"name": "todo", "arguments": {"todos": []}})
+    model_server.add(Reply(written("todo", todos=[])), Reply(f"I plan.\n{bare}"), Reply("Done."))
+    result, _ = run(over(wired(model_server.base_url)))
+    assert result["final_response"] == "Done."
+
+
+def test_written_calls_are_read_of_servers_that_are_no_hosted_service():
+    seen = SeenHabits()
+    hosted = wired("https://openrouter.ai/api/v1", provider="openrouter")
+    assert seen.of(hosted, []).parses
+    for address in ("http://127.0.0.1:8000/v1", "https://models.example.org/v1"):
+        assert not seen.of(wired(address, provider="openrouter"), []).parses
+
+
+def test_written_calls_of_a_hosted_service_are_text(model_server, over, monkeypatch):
+    monkeypatch.setattr("agent_core.asking.habits.service_at", lambda _: object())
+    text = written("todo", todos=[])
+    model_server.add(Reply(text, split=3))
+    result, ears = run(over(wired(model_server.base_url)))
+    assert (result["final_response"], "".join(ears.of("text"))) == (text, text)
+
+
+def test_what_may_be_a_written_call_is_shown_where_the_answer_breaks_off():
+    text = 'So:\n<tool_call>\n{"name": "todo", "arguments": {"todos"'
+    ears = Ears()
+    collector = Collector(ears.callbacks(), CallIds(set()), asked=ModelRequest("qwen", (), tools=[]))
+    collector.take(TextDelta(text))
+    assert collector.text == "So:\n"
+    collector.break_off()
+    assert collector.text == "".join(ears.of("text")) == text
 
 
 def test_written_calls_pass_the_same_permission_policy(model_server, over, tmp_path):

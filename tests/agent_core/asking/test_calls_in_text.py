@@ -172,6 +172,12 @@ def test_words_before_a_call_are_shown(form):
         "[a link](https://example.org)",
         "```\n```\n```js\nx\n```\n",
         '<tool_response>{"name": "read_file"}</tool_response>',
+        "Models write <tool_call> {json} </tool_call> blocks into the text. And more.",
+        'Models write <tool_call>{"name": "x"}</tool_call> blocks into the text. And more.',
+        "They end so: <tool_call> {json} </tool_call>",
+        "<function=read_file> is how one begins. And more.",
+        '<tool_call>{"name": "read_file", "arguments": {</tool_call> is broken.',
+        '{"name": "read_file", "arguments": {"limit": 5}}\nlacks its path.',
     ],
 )
 def test_what_only_looks_like_a_call_stays_text(text):
@@ -197,6 +203,28 @@ def test_a_call_that_cannot_be_made_says_why(text, why):
     shown, problem = read_all(text)
     assert shown == ""
     assert why in problem
+
+
+@each(
+    ("text", "held"),
+    [
+        ('{"name": "my-package", "version": "1.0"', ""),
+        ('{\n  "name": "my-package"', ""),
+        ('```json\n{"name": "my-package", "x', ""),
+        ('{"type": "object", "properties": {', ""),
+        ('[{"id": 1, "title": "x"', ""),
+        ('{"id": "1", "name": "rea', '{"id": "1", "name": "rea'),
+        ('{"name": "read_file", "arguments": {"name": "x", "y": "\\"}', None),
+        ('{"name": "read_file", "arguments": {}, "why": 1', ""),
+    ],
+)
+def test_an_object_is_held_back_only_while_it_may_be_a_call(text, held):
+    for size in range(1, len(text) + 1):
+        watch = CallWatch(["read_file"])
+        shown = "".join(watch.feed(text[start : start + size]) for start in range(0, len(text), size))
+        rest = watch.close()
+        assert shown + rest == text
+        assert rest == (text if held is None else held)
 
 
 def test_what_a_tools_result_holds_word_for_word_is_no_call():
