@@ -13,6 +13,8 @@ from tools.light_dataclass import dataclass
 WRITTEN = "text_call"
 """What the ids of tool calls begin with that were read from an answer's text."""
 
+_OFTEN = 2
+
 
 @dataclass(slots=True)
 class Habits:
@@ -20,7 +22,8 @@ class Habits:
 
     Attributes:
         marks_thoughts: it has sent reasoning apart from the text.
-        begins_in_thoughts: its texts begin within thoughts, without a tag for it.
+        begins_in_thoughts: its texts begin within thoughts, without a tag for it: they were seen to, or the model is
+            known for it.
         calls_tools: it has sent tool calls as the protocol has them.
         writes_calls: it has left tool calls in the text.
         marks_calls: those had marks that nothing else has.
@@ -35,6 +38,12 @@ class Habits:
     marks_calls: bool = False
     parses: bool = False
     only_ended: int = 0
+
+    def learn_of_thoughts(self, *, only_ended: bool) -> None:
+        """Take up that a text had thoughts without their beginning, or none although they were assumed."""
+        self.only_ended = self.only_ended + 1 if only_ended else 0
+        if not only_ended or self.only_ended >= _OFTEN:
+            self.begins_in_thoughts = only_ended
 
 
 class SeenHabits:

@@ -185,7 +185,10 @@ class Collector:
 
     def reply(self) -> Reply:
         """The answer, once it is complete."""
-        self._read(self._text_reader().close(cut=self.finish in {"length", "oversized"}))
+        reader = self._text_reader()
+        self._read(reader.close(cut=self.finish in {"length", "oversized"}))
+        if reader.knows is not None:
+            self.habits.learn_of_thoughts(only_ended=reader.knows)
         self._think(self._thoughts.close())
         unread, unreadable = self._read_calls()
         self._show(self._scrubber.close())
@@ -273,7 +276,8 @@ class Collector:
     def _text_reader(self) -> ThoughtReader:
         if self._reader is None:
             habits = self.habits
-            self._reader = ThoughtReader(assumed=habits.begins_in_thoughts and not habits.marks_thoughts)
+            assumed = habits.begins_in_thoughts and not habits.marks_thoughts
+            self._reader = ThoughtReader(assumed=assumed, only_ended=assumed or not habits.parses)
             if habits.marks_thoughts:
                 self._reader.marked()
         return self._reader
@@ -292,9 +296,6 @@ class Collector:
                 case "were_words":
                     self._thoughts, self._reasoning = Scrubber(), []
                     self._say(text)
-        reader = self._text_reader()
-        if reader.knows is not None:
-            self.habits.begins_in_thoughts = reader.knows
 
     def _words_were_thoughts(self, text: str) -> None:
         held, self._watch = "" if self._watch is None else self._watch.close(), None
@@ -336,7 +337,7 @@ class Collector:
             self._early.append((index, item))
 
     def _start(self, event: ToolCallStarted) -> None:
-        self._read(self._text_reader().close())
+        self._read(self._text_reader().close(calls=True))
         self._call_as_usual()
         draft = self._open.get(event.index)
         if draft is not None and _goes_on(draft, event):

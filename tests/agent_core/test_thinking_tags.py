@@ -54,18 +54,19 @@ def test_thinking_tags_that_are_never_closed_hold_thoughts(model_server, over):
 @pytest.mark.quirk(
     "any whose chat template writes `<think>` itself (DeepSeek R1, QwQ, Qwen3 Thinking)",
     "sends thoughts that only their closing tag tells from the answer",
-    "the answer is kept without them; the next ones are shown as thoughts from the start",
+    "the answer is kept without them; once that was so twice, the next ones are shown as thoughts from the start",
 )
 def test_thinking_that_only_ends_is_kept_as_thoughts_and_shown_as_such_from_then_on(model_server, over):
     gate = Gate()  # the rest comes when the beginning was shown
     model_server.add(Reply("Hm 1.\n</think>\n\nYes 1.", split=3, gate=gate, gate_after=1))
-    model_server.add(Reply("Hm 2.\n</think>\n\nYes 2.", split=3), Reply("No."))
+    model_server.add(Reply("Hm.\n</think>\n\nYes."), Reply("Hm 2.\n</think>\n\nYes 2.", split=3), Reply("No."))
     agent = over(wired(model_server.base_url))
     thoughts, words, result = heard(agent, on_text=gate.set)
     # What was shown cannot be taken back.
     assert (thoughts, [part.strip() for part in words.split("---")]) == ("", ["Hm 1.", "Yes 1."])
     assert result["final_response"] == "Yes 1."
     assert result["messages"][-1] == {"role": "assistant", "content": "Yes 1.", "reasoning": "Hm 1."}
+    heard(agent)
     assert heard(agent)[:2] == ("Hm 2.", "Yes 2.")
     # One that does not think after all.
     thoughts, words, result = heard(agent)
@@ -76,6 +77,20 @@ def test_thinking_that_only_ends_is_kept_as_thoughts_and_shown_as_such_from_then
 def test_thinking_that_only_ends_is_expected_of_models_that_are_known_for_it(model_server, over):
     model_server.add(Reply("Hm.</think>Yes.", split=2))
     assert heard(over(wired(model_server.base_url, model="unsloth/DeepSeek-R1-GGUF")))[:2] == ("Hm.", "Yes.")
+
+
+def test_thinking_that_only_ends_once_is_not_expected_of_the_next_answer(model_server, over):
+    model_server.add(Reply("Hm.\n</think>\n\nYes."), Reply("Yes, at once.", split=3))
+    agent = over(wired(model_server.base_url))
+    heard(agent)
+    assert heard(agent)[:2] == ("", "Yes, at once.")
+
+
+def test_an_answer_that_is_one_element_is_shown_as_the_answer(model_server, over):
+    text = "<reasoning>\nIt is so.\n</reasoning>"
+    model_server.add(Reply(text, split=5))
+    result = heard(over(wired(model_server.base_url)))[2]
+    assert (result["final_response"], len(model_server.requests)) == (text, 1)
 
 
 def test_thinking_that_only_ends_and_comes_at_once_is_shown_as_thoughts_at_once(model_server, over):

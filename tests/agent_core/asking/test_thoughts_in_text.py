@@ -46,8 +46,18 @@ TEXTS = [
     ("<think>its tag `</think>` ends it</think>Yes.", ("its tag `</think>` ends it", "Yes.", None)),
     ("<think>hm</think>Write `<think>` and </think>.", ("hm", "Write `<think>` and </think>.", None)),
     ("Hm, let me see.\n</think>\n\nYes.", ("Hm, let me see.", "Yes.", True)),
-    ("1. Two\n2. Three.</think>391", ("1. Two\n2. Three.", "391", True)),
-    ("İ hm</think>", ("İ hm", "", True)),
+    ("1. Two\n2. Three.</think>391", ("", "1. Two\n2. Three.</think>391", None)),
+    ("İ hm\n</think>", ("İ hm", "", True)),
+    ("İ hm\n </think> \nYes.", ("İ hm", "Yes.", True)),
+    ("Such a line:\n</think> ends it.", ("", "Such a line:\n</think> ends it.", None)),
+    ("Such:\n~~~xml\n</think>\n~~~\n", ("", "Such:\n~~~xml\n</think>\n~~~\n", None)),
+    ("Such:\n````\n```\n</think>\n````\n", ("", "Such:\n````\n```\n</think>\n````\n", None)),
+    ("Such: `\n</think>\n`.", ("", "Such: `\n</think>\n`.", None)),
+    ("<think>hm</think>", ("hm", "", None)),
+    ("<thinking>hm</thinking>\n", ("", "<thinking>hm</thinking>", None)),
+    ("\n<reasoning>a\nb </reasoning>", ("", "<reasoning>a\nb </reasoning>", None)),
+    ("<thought>a</thought><thought>b</thought>", ("ab", "", None)),
+    ("<thoughts>hm", ("hm", "", None)),
     ("  Yes.\n", ("", "  Yes.\n", None)),
     ("<thin ice>", ("", "<thin ice>", None)),
     ("<thi", ("", "<thi", None)),
@@ -76,6 +86,9 @@ def test_thoughts_are_told_from_words_wherever_the_text_is_cut(text, expected):
     [
         ("hm\n</think>\n\nYes.", ("hm", "Yes.", True)),
         ("<think>hm</think>Yes.", ("hm", "Yes.", None)),
+        ("Hm.</think>Yes.", ("Hm.", "Yes.", True)),
+        ("It ends with </think>, always.", ("", "It ends with </think>, always.", False)),
+        ("So:\n```\n</think>\n```\n", ("", "So:\n```\n</think>\n```\n", False)),
         ("Yes, at once.", ("", "Yes, at once.", False)),
         ("  ", ("", "  ", None)),
     ],
@@ -84,9 +97,20 @@ def test_where_thoughts_are_assumed_they_end_with_their_tag_or_were_words(text, 
     assert {read(text, size, assumed=True) for size in range(1, len(text) + 1)} == {expected}
 
 
-def test_assumed_thoughts_that_the_limit_cut_off_stay_thoughts():
+def test_assumed_thoughts_that_the_limit_cut_off_were_words_and_tell_nothing():
     reader = ThoughtReader(assumed=True)
-    assert [*reader.feed("hm, and"), *reader.close(cut=True)] == [("thoughts", "hm, and")]
+    assert [*reader.feed("hm, and"), *reader.close(cut=True)] == [("thoughts", "hm, and"), ("were_words", "hm, and")]
+    assert reader.knows is None
+
+
+def test_an_element_that_comes_with_calls_is_thoughts():
+    reader = ThoughtReader()
+    assert [*reader.feed("<thinking>hm</thinking>"), *reader.close(calls=True)] == [("thoughts", "hm")]
+
+
+def test_a_closing_tag_alone_is_a_word_where_no_such_thoughts_are_expected():
+    text = "a\n</think>\nb"
+    assert {read(text, size, only_ended=False) for size in range(1, len(text) + 1)} == {("", text, None)}
 
 
 def test_thoughts_are_given_out_as_they_come():
