@@ -26,7 +26,6 @@ from agent_core.providers.pieces import body_json, body_parts
 from agent_core.providers.wire.failures import SdkErrors, failure_of, refused, reported_error, translated
 from agent_core.providers.wire.joined_events import WholeCharacters, joined
 from agent_core.providers.wire.protocol import Decoder, WireProtocol
-from agent_core.providers.wire.refused_fields import refused_field
 from agent_core.providers.wire.sse import ErrorEvent, PieceTooLong, data_lines
 
 if TYPE_CHECKING:
@@ -159,6 +158,8 @@ class HttpStream:
             try:
                 yield from self._answer(abort)
             except ProviderStatusError as problem:
+                from agent_core.providers.wire.refused_fields import refused_field  # noqa: PLC0415 - few are
+
                 # A refusal that stays the same was about something else.
                 is_new = problem.body != refusal and len(learned) < _MOST_REFUSALS
                 field = refused_field(self._choice, problem) if is_new else None
