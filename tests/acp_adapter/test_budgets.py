@@ -34,8 +34,8 @@ _BUDGETS: Mapping[str, float] = {
     "modules when initialize is answered": 150,
     "modules when session/new is answered": 430,
     # Git, which the prompt is written with, runs in the sandbox.
-    # What reads thoughts, calls and refusals of any server is a dozen more, what asks it for its window three; by then
-    # all that is loaded meanwhile may be there, on a busy machine more of it.
+    # What reads thoughts, calls and refusals of any server is a dozen more, what asks it for its window three; by
+    # then all that is loaded meanwhile may be there, on a busy machine more of it.
     "modules when the first request is sent": 1_335,
     "bytes of the first request, without the workspace's path": 16_384,
     "bytes of the tools' definitions": 13_600,
