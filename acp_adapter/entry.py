@@ -75,7 +75,7 @@ def _keep_temporary_files_out_of_it() -> None:
 
     home = os.environ.get("HERMES_HOME") or os.path.expanduser("~/.hermes")  # noqa: PTH111 - as above
     tempfile.tempdir = os.path.join(home, "tmp")  # noqa: PTH118
-    with contextlib.suppress(OSError):  # then nothing temporary can be made, and whoever needs it says so
+    with contextlib.suppress(OSError):  # then nothing temporary can be made, and what needs it says so
         os.makedirs(tempfile.tempdir, mode=0o700, exist_ok=True)  # noqa: PTH103
 
 

@@ -37,7 +37,7 @@ class Quotations:
         for role, text in self._said:
             if any(form in text for form in forms):
                 return True
-            # Of what a model wrote itself only the very same counts: it may have been told to write it anew.
+            # Of what a model wrote itself only the very same counts: it may have been asked to write it again.
             if role == "assistant":
                 continue
             bare = _letters(text)

@@ -45,7 +45,7 @@ class CutPrompts:
 
     Attributes:
         last: the request that was answered last.
-        told: the person knows; they are told once a session.
+        told: the person knows; once a session is enough.
     """
 
     last: Counted | None = None
@@ -84,7 +84,7 @@ class CutPrompts:
         return self._doubts >= _ENOUGH_DOUBTS
 
     def words(self, choice: ModelChoice, served: ServedWindow | None) -> str:
-        """What the person is told of the last request, with what to type."""
+        """A message to the person about the last request, with what to type."""
         from agent_core.providers.knowledge.served_window import advice  # noqa: PLC0415 - few servers cut
 
         self.told = True

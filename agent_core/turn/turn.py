@@ -36,7 +36,7 @@ class Turn:
         closing: the budget is spent, and the model is asked for its last words alone.
         told_unread: the model was told that a tool call in its text cannot be read.
         edits: what it has edited since it last checked anything.
-        renew: makes the system prompt anew, for a window of another size; None where it is not the agent's own.
+        renew: builds the system prompt again, for a window of another size; None where it is not the agent's own.
     """
 
     id: str

@@ -20,7 +20,7 @@ MORE_TOOLS = "more_tools"
 """The tool that stands for those that are not in the list."""
 
 DIRECT = ("read_file", "search_files", "patch", "write_file", "terminal")
-"""What a model with a small window is told of: enough to look, to change and to check."""
+"""The tools in a small window's list: enough to look, to change and to check."""
 
 _FEW_CHARS = 5_000
 """Definitions that are no longer are all told: to put them behind another tool would save nothing."""
@@ -73,7 +73,7 @@ def called(arguments: Mapping[str, Any], entries: Sequence[ToolEntry]) -> tuple[
 def small_choice(
     definitions: Sequence[dict[str, Any]], entries: Sequence[ToolEntry]
 ) -> tuple[list[dict[str, Any]], tuple[ToolEntry, ...]]:
-    """What a model with a small window is told of these tools, and those that are not in its list then.
+    """The definitions that a small window has room for, and the tools that are then not in its list.
 
     Args:
         definitions: of all `entries`, in their order.
