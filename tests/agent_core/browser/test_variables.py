@@ -31,16 +31,21 @@ SECRETS = {
 
 def _started() -> Iterator[tuple[str, Mapping[str, str]]]:
     """Each process that is below this one: how it was started, and its variables."""
-    below = {os.getpid()}
-    for folder in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name)):
+    children: dict[int, list[Path]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
         try:
             status = (folder / "stat").read_text("utf-8", errors="replace").rpartition(")")[2].split()
-            words, variables = ((folder / name).read_bytes().decode("utf-8", "replace") for name in _READ)
         except OSError:  # it has ended meanwhile
             continue
-        if int(status[1]) in below:
-            below.add(int(folder.name))
-            yield words.replace("\0", " "), dict(part.partition("=")[::2] for part in variables.split("\0") if part)
+        children.setdefault(int(status[1]), []).append(folder)
+    below = children.get(os.getpid(), [])
+    for folder in below:
+        below += children.get(int(folder.name), [])
+        try:
+            words, variables = ((folder / name).read_bytes().decode("utf-8", "replace") for name in _READ)
+        except OSError:
+            continue
+        yield words.replace("\0", " "), dict(part.partition("=")[::2] for part in variables.split("\0") if part)
 
 
 _READ = ("cmdline", "environ")
