@@ -21,6 +21,7 @@ from agent_core.calls.nested import NestedCalls
 from agent_core.calls.runner import ToolRunner
 from agent_core.containing import containment_of
 from agent_core.interrupt import CancelToken
+from agent_core.providers.lessons import Lessons
 from agent_core.services import SessionServices
 from agent_core.settings.tools import SandboxPart
 from agent_core.turn.turn import Turn
@@ -75,7 +76,7 @@ class ProgramBench:
 
     def runners(self) -> tuple[ToolRunner, NestedCalls]:
         """What runs calls, and what these make, in a turn that asks no model."""
-        route = SimpleNamespace(choice=choice_for("http://127.0.0.1:1/v1"))
+        route = SimpleNamespace(choice=choice_for("http://127.0.0.1:1/v1"), lessons=Lessons())
         turn = Turn(
             "turn-1",
             "task-1",
