@@ -85,7 +85,7 @@ def rehearse(recalled: Rehearsed, asked: Asked) -> Rehearsed:
     request = replace(
         recalled.request,
         model=asked.choice.model,
-        max_tokens=asked.choice.max_tokens,
+        max_tokens=asked.choice.sent_limit,
         reasoning=asked.reasoning,
         cache_ttl=asked.cache_ttl,
         parts=RequestParts(),

@@ -48,7 +48,8 @@ KEYS = frozenset(
 """What the keys of a call are called that is written as JSON."""
 
 _FENCE = "```"
-_START = re.compile(r"^[ \t]*(?:```|[{\[])|[<\[f]", re.MULTILINE)
+_START = re.compile(r"^[ \t]*(?:```|[{\[])|[<\[]|f(?=unctools)", re.MULTILINE)
+_SIGN = re.compile(r"[<\[f]")
 _BEHIND_MARK = re.compile(r"\s*(?:\Z|[\[{<\"']|[\w.:-]+\s*(?:\Z|[\[{<>`(\"']))")
 _LONGEST = max(map(len, _MARKS))
 _QUOTES = tuple("`\"'“‘")
@@ -56,6 +57,7 @@ _HEAD = re.compile(r"[ \t]*```([\w-]*)[ \t]*(\n|\Z)")
 _LANGUAGES = frozenset({"", "json", "jsonc", "tool_call", "tool_calls", "tool_code", "tool", "xml"})
 _LEAD = re.compile(r"[\s\[]*")
 _KEY = re.compile(r"\{\s*(?:\Z|[\"'](\w*)(\Z|[\"']))")
+_FENCE_BEGUN = re.compile(r"[ \t]*`{0,2}")
 _BLOCK_END = re.compile(r"\n[ \t]*```[ \t]*(?=\n)")
 _BLOCK_END_BEGUN = re.compile(r"\n[ \t]*`*[ \t]*\Z")
 _DECIDED = 400
@@ -285,8 +287,8 @@ def _is_start(text: str) -> bool:
 
 def _length_of_start(text: str) -> int:
     """How much of the text's end is the beginning of a mark or of a fence."""
-    for place in range(max(len(text) - _LONGEST + 1, 0), len(text)):
-        if text[place] in "<[f" and _is_start(text[place:]):
-            return len(text) - place
+    for found in _SIGN.finditer(text, max(len(text) - _LONGEST + 1, 0)):
+        if _is_start(text[found.start() :]):
+            return len(text) - found.start()
     line = text[text.rfind("\n") + 1 :]
-    return len(line) if re.fullmatch(r"[ \t]*`{0,2}", line) and line else 0
+    return len(line) if line and _FENCE_BEGUN.fullmatch(line) else 0

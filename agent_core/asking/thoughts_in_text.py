@@ -41,8 +41,9 @@ _HEADS = tuple(
 )
 _PAIRS = _TAGS | _CHANNELS
 _BEGINNINGS = (*_PAIRS, *_HEADS)
-_ENDS = tuple(_TAGS.values())
+_STARTS, _ENDS = tuple(_TAGS), tuple(_TAGS.values())
 _LONGEST = max(map(len, _BEGINNINGS))
+_SIGN = re.compile(f"[{re.escape(''.join({end[0] for end in _PAIRS.values()}))}]")
 # These are elements of documents as well: an answer that is one and nothing else is words.
 _ELEMENTS = frozenset(f"<{name}>" for name in ("thinking", "thought", "thoughts", "reasoning"))
 _FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})(.*)")
@@ -191,7 +192,7 @@ class ThoughtReader:
         place, end = self._end(0, at_end=at_end)
         words, behind = self._held[:place], self._held[place + len(end) :]
         self._recent += words
-        if _finder(tuple(_TAGS)).search(self._recent):
+        if _finder(_STARTS).search(self._recent):
             self._watches = False  # an answer about them
             return True
         self._recent = self._recent[-_LONGEST:]
@@ -235,11 +236,11 @@ def _finder(tags: tuple[str, ...]) -> re.Pattern[str]:
 
 def _length_of_start(text: str, ends: tuple[str, ...]) -> int:
     """How much of the text's end is the beginning of one of `ends`."""
-    longest = max(map(len, ends)) - 1
-    for size in range(min(longest, len(text)), 0, -1):
-        tail = text[-size:].lower()
+    # Each piece of an answer passes here, and hardly one has such a sign.
+    for found in _SIGN.finditer(text, max(len(text) - _LONGEST, 0)):
+        tail = text[found.start() :].lower()
         if any(end.startswith(tail) for end in ends):
-            return size
+            return len(tail)
     return 0
 
 

@@ -163,6 +163,13 @@ class ModelChoice:
         """`provider:model`, as the user would type it."""
         return f"{self.provider}:{self.model}"
 
+    @property
+    def sent_limit(self) -> int | None:
+        """The limit of an answer as it is sent: at most half of the window, or servers refuse any prompt with it."""
+        if self.max_tokens is None or self.context_length is None:
+            return self.max_tokens
+        return min(self.max_tokens, self.context_length // 2)
+
     def with_key(self, key: str | None) -> Self:
         """The same model with another key."""
         return replace(self, api_key=key)

@@ -155,6 +155,11 @@ ADVICE: Mapping[str, Advice] = {
     "content_policy": Advice(
         "the provider's content filter refused the request", "Put it in other words, or begin a new session."
     ),
+    "chat_template": Advice(
+        "the model's chat template cannot put this conversation into words",
+        "Start the server with a template that knows system prompts and tools (llama-server: --jinja and "
+        "--chat-template-file FILE, vLLM: --chat-template FILE), or choose another model.",
+    ),
     "format_error": Advice(
         "the server did not accept the request", "Check the model's settings in config.yaml, or choose another model."
     ),
@@ -184,6 +189,8 @@ ADVICE: Mapping[str, Advice] = {
 _UNREAD = frozenset({None, 400, 404, 413, 415, 422, 500, 501})
 """Statuses of a request that was looked at and not taken; None: told in the middle of an answer."""
 
+_FAILED = frozenset({None, 500, 502, 503, 504, 520, 529})
+
 MEANINGS: tuple[Rule, ...] = (
     Rule(
         "content_policy",
@@ -194,6 +201,14 @@ MEANINGS: tuple[Rule, ...] = (
     Rule("context_overflow", statuses=_UNREAD, means=is_too_long),
     Rule("images_not_taken", statuses=_UNREAD, means=takes_no_images),
     Rule("image_too_large", statuses=_UNREAD, means=is_about_one_image),
+    Rule(
+        "format_error",
+        r"\bjinja\b|chat[ _]template|conversation roles must alternate"
+        r"|only user(?:,| and) (?:\w+ and )?assistant roles|system role (?:is )?not supported"
+        r"|(?:parser|pars\w+|render\w*) (?:\w+ ){0,3}template",
+        statuses=_UNREAD,
+        advice="chat_template",
+    ),
 )
 
 PROVIDER_RULES: tuple[Rule, ...] = (
@@ -282,7 +297,8 @@ CODE_RULES: tuple[Rule, ...] = (
     _by_codes(
         "billing",
         "insufficient_quota billing_error billing_hard_limit_reached insufficient_balance_error arrearage "
-        "exceeded_current_quota_error usage_not_included insufficient_user_quota allocationquota.freetieronly",
+        "exceeded_current_quota_error usage_not_included insufficient_user_quota allocationquota.freetieronly "
+        "budget_exceeded",
     ),
     _by_codes("auth", "invalid_api_key api_key_invalid incorrect_api_key_error invalid_authentication_error"),
     _by_codes("model_not_found", "model_not_found deploymentnotfound model_decommissioned unknown_model"),
@@ -309,7 +325,8 @@ MESSAGE_RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "billing",
-        r"insufficient (?:account )?(?:balance|credits?|funds|quota)|requires more credits|out of credits"
+        r"budget has been exceeded|exceeded ?budget|over budget"
+        r"|insufficient (?:account )?(?:balance|credits?|funds|quota)|requires more credits|out of credits"
         r"|used all available credits|n't have any credits|exceeded your current quota|monthly included credits"
         r"|余额不足|no resource package|past invoices|account is in good standing|key limit exceeded",
     ),
@@ -351,7 +368,9 @@ GENERAL_RULES: tuple[Rule, ...] = (
     _by_codes("auth", "authentication_error permission_error unauthenticated permission_denied unauthorized"),
     _by_codes("auth", "unrecognizedclientexception accessdeniedexception expiredtokenexception"),
     _by_codes("timeout", "timeout_error deadline_exceeded modeltimeoutexception"),
-    _by_codes("server_error", "server_error api_error internal_error internal internal_server_error"),
+    # A gateway's `api_error` may be anything: with a status that blames the request, the status is believed.
+    Rule("server_error", codes=frozenset({"api_error"}), statuses=_FAILED),
+    _by_codes("server_error", "server_error internal_error internal internal_server_error"),
     _by_codes("broken_answer", "finish_reason"),  # of ours, for an answer that ended badly
     _by_codes("server_error", "internalserverexception modelerrorexception modelstreamerrorexception"),
 )

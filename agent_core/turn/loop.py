@@ -264,7 +264,7 @@ class TurnLoop:
             model=choice.model,
             messages=({"role": "system", "content": turn.system}, *messages),
             tools=self._tool_definitions(),
-            max_tokens=choice.max_tokens,
+            max_tokens=choice.sent_limit,
             reasoning=self.aim.target.reasoning,
             cache_ttl=self.cache_ttl,
             session_id=self.session_id,

@@ -221,3 +221,18 @@ def test_a_change_that_is_tried_when_the_person_cancels_is_undone(model_server, 
     model_server.add(Reply("a dot"))
     agent.chat("and now?")
     assert has_image(model_server.requests[-1])
+
+
+@pytest.mark.quirk(
+    "vLLM, SGLang",
+    "refuse any prompt where the set limit of answers (`max_tokens`) is the whole window",
+    "a limit of more than half of the window is sent as that half",
+)
+@pytest.mark.parametrize("mode", PROTOCOLS)
+def test_a_limit_of_answers_leaves_half_of_the_window_to_the_prompt(model_server, over, mode):
+    agent = over(wired(model_server.base_url, mode, context_length=40_000, max_tokens=40_000))
+    model_server.add(Reply("hello"))
+    assert agent.chat("hi") == "hello"
+    (request,) = model_server.requests
+    limits = {name: request.body[name] for name in request.body if name.startswith("max_")}
+    assert list(limits.values()) == [20_000]

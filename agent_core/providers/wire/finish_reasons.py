@@ -19,12 +19,13 @@ Ending = FinishReason | Literal["broken"]
 
 # The first that fits decides: `content_filter_error` is a refusal, `unexpected_tool_call` no call.
 _MEANINGS: Mapping[Ending, str] = {
-    "stop": r"^(?:stop(?:ped)?|eos|end|completed?|finish(?:ed)?|done|success|pause)"
-    r"(?:_(?:turn|sequence|token|word|string|of_(?:turn|text|sequence|stream)))?$",
+    "stop": r"^(?:stop(?:ped)?|eos|eot|end(?:ed)?|completed?|finish(?:ed)?|done|success|pause|normal|natural)"
+    r"(?:_(?:turn|sequence|token|word|str(?:ing)?|found|stop|criteria(?:_met)?"
+    r"|of_(?:turn|text|sequence|stream|message)))?(?:_id)?$|^<(?:\W?(?:im_end|eot_id|endoftext|end_of_\w+|end|s)\W?)>$",
     "refusal": r"filter|safety|unsafe|sensitiv|refus|prohibit|block_?list|blocked|guardrail|moderat|toxic|harmful"
     r"|recitation|spii|policy|violat|censor|flagged|inappropriate",
-    "length": r"length|max_\w*tokens?|tokens?_(?:limit|exceed)|too_many_tokens|context_(?:limit|size|full)|window"
-    r"|output_limit|error_limit|^limit$",
+    "length": r"length|max_(?:output|\w*tokens?)|tokens?_(?:limit|exceed)|too_many_tokens"
+    r"|context_(?:limit|size|full)|window|output_limit|error_limit|^limit$",
     "broken": r"err(?:or)?(?:_|$)|fail|abort|cancel|interrupt|disconnect|malform|invalid|unexpected|unpars|repet"
     r"|repeat|loop|resource|overload|capacity|time_?(?:d_)?(?:out|limit)|deadline|network|connection|unavailable|exception"
     r"|kill|preempt|evict|crash|rate_limit|missing|too_many|corrupt|broken|incomplete|degenerat",

@@ -36,6 +36,7 @@ NO_SIGNATURE: Fields = {"google": {"thought_signature": "skip_thought_signature_
 _IN_ID = "__thought__"
 _LISTS = ("reasoning_details", "thinking_blocks")
 _TEXTS = ("text", "summary", "thinking")
+_WORDS = frozenset({"role", "content", "refusal"})
 
 
 class GivenFields:
@@ -49,6 +50,8 @@ class GivenFields:
 
     def see(self, delta: Mapping[str, Any]) -> None:
         """Take the fields of one delta; what belongs to a call is `of_call`'s."""
+        if delta.keys() <= _WORDS:
+            return
         if not self._text_field:
             self._text_field = next((name for name in REASONING_FIELDS if delta.get(name)), "")
         for name in SEALED_FIELDS:

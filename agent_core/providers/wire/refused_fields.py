@@ -22,7 +22,8 @@ _NOT_KNOWN = re.compile(
     r"|not (?:\w+ ){0,2}(?:support|permit|allow|recogni|implement|valid|known)"
     r"|n.t (?:\w+ ){0,2}(?:support|allow|recogni|accept|take)|extra_?(?: inputs?| fields?)?|forbidden|instead|invalid"
     r"|additional propert|no such|only (?:the )?(?:default|supported)|deprecated|not one of|cannot be"
-    r"|must be|should be|valid range|too (?:large|high|big)|less than or equal|at most|maximum allowed",
+    r"|must be|should be|(?:valid|supported|allowed) range|too (?:large|high|big)"
+    r"|less than or equal|at most|maximum allowed",
     re.IGNORECASE,
 )
 # What a field is called in complaints, by the lesson that helps.
@@ -37,13 +38,14 @@ _NAMES: Mapping[str, re.Pattern[str]] = {
         "temperature": r"temperature",
         "developer": r"developer|messages[.\[ ]*0\]?[. ]role",
         "max_completion_tokens": r"max_completion_tokens",
-        "max_tokens": r"max_(?:output_)?tokens",
+        "max_tokens": r"max_(?:output_)?tokens|maxOutputTokens",
     }.items()
 }
 # A figure in the same sentence, or one that is called a figure of the answer's tokens.
 _BOUND = r"(?:at most|less than or equal to|<=|up to|maximum(?: value)?(?: is| of|:)?) *`?(\d+)"
 _MOST = re.compile(
-    rf"max_(?:output_|completion_)?tokens\b(?:[^.;\n]{{0,120}}?(?:\[\s*\d+\s*,\s*(\d+)\s*\]|{_BOUND})"
+    rf"(?:max_(?:output_|completion_)?tokens|maxOutputTokens)\b"
+    rf"(?:[^.;\n]{{0,120}}?(?:\[\s*\d+\s*,\s*(\d+)\s*\]|{_BOUND}| to (?P<below>\d+) \(exclusive\))"
     rf"|: \d+ > (\d+)|[^\n]{{0,160}}?{_BOUND} (?:completion|output) tokens)",
     re.IGNORECASE,
 )
@@ -89,6 +91,6 @@ def _limit(choice: ModelChoice, said: str) -> str | None:
     """The lesson of a limit of the answer that is larger than this model's."""
     if _WANTS.search(said) or (found := _MOST.search(said)) is None:
         return None
-    most = int(next(filter(None, found.groups())))
+    most = int(next(filter(None, found.groups()))) - bool(found["below"])
     name = answer_limit(most)
     return name if most >= _LEAST_LIMIT and adapted(choice, [name]) != choice else None

@@ -154,6 +154,12 @@ def test_a_402_that_passes_by_itself_is_a_limit_and_no_bill(body, headers, reaso
         (400, message("Incorrect API key provided", type="invalid_request_error"), "auth"),
         (None, message("odd", type="invalid_request_error"), "format_error"),
         (None, message("odd", type="api_error"), "server_error"),
+        (400, message("odd", type="api_error"), "format_error"),
+        (502, message("odd", type="api_error"), "server_error"),
+        # LiteLLM's limit of a user, which no waiting lifts.
+        (429, message("Budget has been exceeded! Current cost: 11.0, Max budget: 10.0"), "billing"),
+        (400, message("ExceededBudget: User=me over budget. Spend=11.0, Budget=10.0"), "billing"),
+        (400, message("odd", type="budget_exceeded"), "billing"),
         (500, message("The upstream server timed out"), "timeout"),
         (403, message("Add credits to go on"), "billing"),
         (404, message("There is no deployment x"), "model_not_found"),
@@ -210,6 +216,32 @@ def test_a_code_tells_where_the_words_do_not(reason, codes):
 def test_the_numbers_of_zai(reason, numbers):
     for number in numbers.split():
         assert failure(400, message("odd", code=number), provider="zai").reason == reason, number
+
+
+@pytest.mark.quirk(
+    "llama.cpp, vLLM",
+    "fail with 500 or 400 where the model's chat template cannot render a conversation",
+    "not tried again; the message names the options that set another template",
+)
+@each(
+    ("status", "said"),
+    [
+        (
+            500,
+            "Unable to generate parser for this template. Error: Jinja Exception: Only user and assistant roles are",
+        ),
+        (500, "Conversation roles must alternate user/assistant/user/assistant/..."),
+        (400, "System role not supported"),
+        (
+            400,
+            "As of transformers v4.44, default chat template is no longer allowed, so you must provide one",
+        ),
+    ],
+)
+def test_a_chat_template_that_does_not_fit_is_named_and_not_tried_again(status, said):
+    told = failure(status, message(said))
+    assert (told.reason, told.retryable, told.unexplained) == ("format_error", False, False)
+    assert "--chat-template" in told.public_message
 
 
 def test_the_numbers_of_one_provider_mean_nothing_elsewhere():

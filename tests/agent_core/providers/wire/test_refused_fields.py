@@ -111,6 +111,11 @@ def test_a_server_that_refuses_either_name_is_not_asked_for_ever(model_server, c
          Dialect(), "max_tokens <= 32000"),
         ({"error": {"message": "max_tokens is too large: 32768. This model takes at most 16384 completion tokens"}},
          Dialect(), "max_tokens <= 16384"),
+        ({"error": {"message": "Unable to submit request because it has a maxOutputTokens value of 100000 but the "
+                               "supported range is from 1 (inclusive) to 65537 (exclusive). Update the value."}},
+         Dialect(), "max_tokens <= 65536"),
+        ({"code": "Client specified an invalid argument", "error": "Argument not supported: reasoningEffort"},
+         Dialect(effort="reasoning_effort"), "reasoning_effort"),
     ],
 )  # fmt: skip
 def test_a_refused_field_is_recognised_in_any_words(body, dialect, lesson):
