@@ -9,6 +9,7 @@ from typing import Any
 _FINAL = frozenset({"completed", "failed"})
 _NAMING = frozenset({"sessionUpdate", "toolCallId", "_meta"})
 _UNKNOWN = object()
+_OWN = ("title", "kind", "rawInput")
 
 
 class CardFields:
@@ -20,6 +21,7 @@ class CardFields:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sent: dict[str, dict[str, Any]] = {}
+        self._before_question: dict[str, dict[str, Any]] = {}
 
     def trim(self, update: dict[str, Any]) -> dict[str, Any] | None:
         """`update` without what the editor has already; None where nothing is left to send."""
@@ -32,27 +34,38 @@ class CardFields:
                     return self._changed(update)
         return update
 
-    def fold(self, call: Mapping[str, Any]) -> dict[str, Any]:
-        """What a permission question with these fields of a card sends: a call that runs already goes on running.
+    def ask(self, call: Mapping[str, Any]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+        """What a permission question with these fields of a card sends: first an update of the card, then itself.
 
-        Some editors take the fields over into the card, some show them with the question only. So what is not the
-        same in both is sent again.
+        Some clients show the question's fields, some only the card's. So both have them, and what the question has
+        put on the card is known: the update that follows takes its title back.
+
+        Returns:
+            the update, None where the card is not open or has all that; and the question's `toolCall`. A call that
+            runs already goes on running, and a terminal stays, unless there are changes to show.
         """
+        card = dict(call)
         with self._lock:
             sent = self._sent.get(str(call.get("toolCallId")))
             if sent is None:
-                return dict(call)
-            if sent.get("status") == "in_progress":
-                call = {name: value for name, value in call.items() if name != "status"}
-            asked = _fields(call).items()
-            sent.update({name: _UNKNOWN for name, value in asked if sent.get(name, _UNKNOWN) != value})
-            return dict(call)
+                return None, card
+            card["status"] = sent.get("status", card["status"])
+            if _has(sent.get("content"), "terminal") and not _has(card["content"], "diff"):
+                card["content"] = sent["content"]
+            sent.setdefault("locations", [])
+            call_id = card["toolCallId"]
+            before = self._before_question.pop(call_id, None) or {name: sent[name] for name in _OWN if name in sent}
+            update = self._changed({"sessionUpdate": "tool_call_update", **card})
+            self._before_question[call_id] = before
+            return update, card
 
     def _changed(self, update: dict[str, Any]) -> dict[str, Any] | None:
         call_id = update["toolCallId"]
         sent = self._sent.get(call_id)
         if sent is None:
             return update
+        before = self._before_question.pop(call_id, {})
+        update = {**update, **{name: value for name, value in before.items() if name not in update}}
         fields = _fields(update)
         new = {name: value for name, value in fields.items() if sent.get(name, _UNKNOWN) != value}
         if fields.get("status") in _FINAL:
@@ -66,3 +79,7 @@ class CardFields:
 
 def _fields(card: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in card.items() if name not in _NAMING}
+
+
+def _has(content: object, kind: str) -> bool:
+    return isinstance(content, list) and any(item.get("type") == kind for item in content)

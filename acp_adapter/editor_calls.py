@@ -76,7 +76,7 @@ class SessionCalls:
         """Make it.
 
         Args:
-            cards: is told of what a permission question changes on a card.
+            cards: puts what a permission question shows on the card.
         """
         self._transport = transport
         self._loop = loop
@@ -113,7 +113,10 @@ class SessionCalls:
             if interrupt.is_set():  # its withdrawal has not come here yet, and its card may have ended
                 raise asyncio.CancelledError
             if method == _PERMISSION:
-                params = {**params, "toolCall": self._cards.fold(params["toolCall"])}
+                update, card = self._cards.ask(params["toolCall"])
+                if update is not None:
+                    self._transport.notify("session/update", {"sessionId": self._session_id, "update": update})
+                params = {**params, "toolCall": card}
             return await self._transport.request(method, params)
         finally:
             forget()

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from acp_adapter.capabilities import ClientCapabilities, read_capabilities
+from acp_adapter.capabilities import ClientCapabilities, client_name, read_capabilities
 from acp_adapter.errors import wire_error
 from acp_adapter.handshake import (
     Greeting,
@@ -66,9 +66,10 @@ def greet(
     while message := transport.take():
         method, params = message.get("method"), message.get("params", {})
         if method == "initialize" and isinstance(params.get("protocolVersion"), int) and "id" in message:
-            greeting.initialized, greeting.client = True, read_capabilities(params.get("clientCapabilities"))
+            info = params.get("clientInfo")
+            greeting.initialized, greeting.client_name = True, client_name(info)
+            greeting.client = read_capabilities(params.get("clientCapabilities"), info)
             transport.answer(message["id"], result=initialize_result(greeting.client))
-            greeting.client_name = _client_name(params.get("clientInfo"))
             warmup.start()
         elif method == "session/new" and greeting.initialized and _well_formed(params):
             opened = _answer_session(transport, message, greeting.client, configure, memory)
@@ -81,11 +82,6 @@ def greet(
         greeting.ended = True
     warmup.hurry()
     return greeting
-
-
-def _client_name(info: object) -> str:
-    name = info.get("name") if isinstance(info, dict) else None
-    return name if isinstance(name, str) else ""
 
 
 def _well_formed(params: dict[str, Any]) -> bool:

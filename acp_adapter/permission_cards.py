@@ -39,42 +39,76 @@ _LONGEST_TITLE = 200
 
 
 def asked_card(question: Question, cwd: Path) -> dict[str, Any]:
-    """ACP v1 `ToolCallUpdate` on the id of the call that asks, pending. A sub-agent's name is before the title.
+    """ACP v1 `ToolCallUpdate` on the id of the call that asks, pending. It stands alone: some clients show and judge
+    it without the card that they have. A sub-agent's name is before the title.
 
     Args:
         cwd: the session's directory; titles name what is below it as it is seen from there, all else absolutely.
     """
-    card = _card(question, cwd)
-    if question.asker and "title" in card:
-        card["title"] = f"{question.asker}: {card['title']}"
-    return card
+    fields = _fields(question, cwd)
+    title = fields.pop("title")
+    return {
+        "toolCallId": question.tool_call_id,
+        "kind": _kind(question.action),
+        "status": "pending",
+        "title": f"{question.asker}: {title}" if question.asker else title,
+        "locations": fields.pop("locations", []),
+        "content": fields.pop("content", None) or [_why(question.reason) or text_block(title, "")],
+        **fields,
+    }
 
 
-def _card(question: Question, cwd: Path) -> dict[str, Any]:
-    card = {"toolCallId": question.tool_call_id, "status": "pending"}
+def _kind(action: Action) -> str:
+    """What is asked about, as ACP's kinds of tool calls have it."""
+    match action:
+        case ReadPath():
+            return "read"
+        case WritePath(after=None):
+            return "delete"
+        case WritePath() | WriteMemory():
+            return "edit"
+        case RunCommand() | ProcessInput() | ReadSecretFiles() | ConnectHost() | UseBrowser():
+            return "execute"
+        case ReachHost() | SearchWeb():
+            return "fetch"
+        case LeavePlan():
+            return "switch_mode"
+        case CallMcpTool() | CallOwnTool():
+            return "other"
+
+
+def _fields(question: Question, cwd: Path) -> dict[str, Any]:
+    """What the question has of its own: its title, and as far as there are some content, places and raw input."""
+    reason = question.reason
     match question.action:
         case WritePath() as change:
-            return {**card, **_change(change, question, cwd)}
+            return _change(change, question, cwd)
         case RunCommand() as command:
-            return {**card, **_command(command, question, cwd)}
+            return _command(command, question, cwd)
         case ReadPath(path=path):
-            title = f"Read {_on_one_line(_from(cwd, path))}: it {question.reason}"
-            return {**card, "title": title, "locations": [{"path": str(path)}]}
+            title = f"Read {_on_one_line(_from(cwd, path))}: it {reason}"
+            return {"title": title, "locations": [{"path": str(path)}]}
         case ReadSecretFiles(paths=paths, command=asking):
             title = f"Let commands read {_names(paths, cwd)}: {_on_one_line(asking)}"
             places = [{"path": str(path)} for path in paths[:_MOST_OTHERS]]
-            return {**card, "title": title[:_LONGEST_TITLE], "locations": places}
+            names = text_block("\n".join(["These files hold secrets:", *_listed(paths)]), "")
+            return {"title": title[:_LONGEST_TITLE], "locations": places, "content": [names, _code(asking)]}
         case WriteMemory(path=path, before=before, after=after):
             shown = diff_block(ShownDiff(path, unmasked(before) or None, unmasked(after)))
-            title = f"Change what is remembered in {path.name}{f': it {question.reason}' if question.reason else ''}"
-            return {**card, "title": title, "content": [shown]}
+            title = f"Change what is remembered in {path.name}{f': it {reason}' if reason else ''}"
+            return {"title": title, "locations": [{"path": str(path)}], "content": [shown]}
         case LeavePlan(plan=plan):
-            content = [text_block(unmasked(plan))]
-            return {**card, "kind": "switch_mode", "title": "Begin with this plan?", "content": content}
+            return {"title": "Begin with this plan?", "content": [text_block(unmasked(plan))]}
         case other:
-            title = _title(other, question.reason)
-    content = _content(question.action, question.reason)
-    return {**card, "title": title, "content": content} if content else {**card, "title": title}
+            return {"title": _title(other, reason), "content": _content(other, reason)}
+
+
+def _why(reason: str) -> dict[str, Any] | None:
+    return text_block(f"It {unmasked(reason)}.") if reason else None
+
+
+def _code(command: str) -> dict[str, Any]:
+    return text_block(unmasked(unpadded(command)), "sh")
 
 
 def _command(action: RunCommand, question: Question, cwd: Path) -> dict[str, Any]:
@@ -87,12 +121,12 @@ def _command(action: RunCommand, question: Question, cwd: Path) -> dict[str, Any
     )
     said = ", ".join(conditions)
     where = f"{said[0].upper()}{said[1:]}: " if said else ""
-    card: dict[str, Any] = {
+    told = [*filter(None, (_code(action.command), _why(reason)))]
+    return {
         "title": f"{where}{unmasked(unpadded(action.command))}{why}",
         "rawInput": {"command": action.command, "cwd": str(action.cwd), "reason": reason},
+        "content": _together(question.also, cwd) if question.also else told,
     }
-    # Else no content: it takes the place of the card's terminal until the command runs.
-    return {**card, "content": _together(question.also, cwd)} if question.also else card
 
 
 def _title(action: _Plain, reason: str) -> str:
@@ -118,14 +152,15 @@ def _title(action: _Plain, reason: str) -> str:
             return f"Search {service} for {_on_one_line(query)}"
 
 
-def _content(action: Action, reason: str) -> list[dict[str, Any]]:
+def _content(action: _Plain, reason: str) -> list[dict[str, Any]]:
     match action:
         case ProcessInput(data=data):
             return [text_block(unmasked(data), "")]
         case CallMcpTool(arguments=arguments):
             # A server's names may be so long that the title has no room for the reason.
-            why = [text_block(f"It {unmasked(reason)}.")] if reason else []
-            return [*why, text_block(unmasked(arguments), "json")]
+            return [*filter(None, (_why(reason), text_block(unmasked(arguments), "json")))]
+        case ConnectHost(command=command):
+            return [_code(command)]
     return []
 
 

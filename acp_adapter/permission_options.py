@@ -5,10 +5,11 @@ ACP v1, `PermissionOption`: ids are ours and stay the same, kinds tell the edito
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.cards.titles import unmasked
 from tools.approval.actions import (
     Action,
@@ -35,6 +36,8 @@ Kind = Literal["allow_once", "allow_always", "reject_once", "reject_always"]
 _SESSION = "(this session)"
 _FOR_GOOD = "(every session here)"
 _LONGEST_NAME = 60
+MORE = ". More…"
+"""Ends the label of an answer behind which there are wider ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,7 @@ class Offer:
 
     Attributes:
         tells_why: the person is asked for words afterwards.
+        wider: what they may choose instead in a form afterwards, the narrowest first.
     """
 
     id: str
@@ -50,28 +54,48 @@ class Offer:
     label: str
     answer: Answer
     tells_why: bool = False
+    wider: tuple[Offer, ...] = ()
 
     def option(self) -> dict[str, Any]:
         """As ACP `PermissionOption`."""
         return {"optionId": self.id, "kind": self.kind, "name": self.label}
 
 
-def offers_of(question: Question, *, can_tell_why: bool) -> tuple[Offer, ...]:
-    """The answers to `question`: yes first and the safest last, but no first where that is the better guess.
+def offers_of(question: Question, client: ClientCapabilities) -> tuple[Offer, ...]:
+    """The answers to `question`: yes first and the safest last, but no first where that is the better guess. Of the
+    yeses the narrowest is the first: a client may say yes by itself.
 
-    Args:
-        can_tell_why: the editor can ask for words.
+    A client that may show one button for each kind gets one answer of a kind at most, the narrowest.
     """
-    tells_why = can_tell_why and question.no_explains
+    offers = _every_offer(question, tells_why=client.form_questions and question.no_explains)
+    return _one_of_each_kind(offers, has_forms=client.form_questions) if client.habits.collapses_options else offers
+
+
+def _one_of_each_kind(offers: Sequence[Offer], *, has_forms: bool) -> tuple[Offer, ...]:
+    """The narrowest of each kind. A button with a client's own label keeps nothing for later sessions, changes no
+    mode, and asks for no words; wider answers are behind it where there are forms.
+    """
+    found: dict[Kind, Offer] = {}
+    for offer in offers:
+        if not (offer.answer.always or offer.tells_why or offer.answer.mode == "accept_edits"):
+            found.setdefault(offer.kind, offer)
+    yes = found.get("allow_always")
+    wider = tuple(offer for offer in offers if offer.kind == "allow_always" and offer is not yes)
+    if yes is not None and wider and has_forms:
+        found["allow_always"] = replace(yes, label=f"{yes.label}{MORE}", wider=wider)
+    return tuple(found.values())
+
+
+def _every_offer(question: Question, *, tells_why: bool) -> tuple[Offer, ...]:
     if isinstance(question.action, LeavePlan):
         return tuple(_of_plan(tells_why=tells_why, shows_edits=question.shows_edits))
-    if isinstance(question.action, ReadSecretFiles):
-        return tuple(_of_secrets(question, question.action))
     allowing = (
         Offer("allow_once", "allow_once", "Allow once", Answer(allowed=True)),
         *(_lasting(grant, question.action) for grant in question.reaches),
         *(_kept(grant, question.action) for grant in question.keeps[:1]),
     )
+    if isinstance(question.action, ReadSecretFiles):
+        return (*allowing, *_hiding(question, question.action))
     reject, *more = _rejecting(question, tells_why=tells_why)
     return (reject, *allowing, *more) if question.is_risky else (*allowing, reject, *more)
 
@@ -92,13 +116,8 @@ def _of_plan(*, tells_why: bool, shows_edits: bool) -> Iterator[Offer]:
         )
 
 
-def _of_secrets(question: Question, action: ReadSecretFiles) -> Iterator[Offer]:
-    """The answers of which one is enough for a project come first; a no is remembered too."""
-    if question.keeps:
-        yield _kept(question.keeps[0], action)
-    else:
-        yield from (_lasting(grant, action) for grant in question.reaches)
-    yield Offer("allow_once", "allow_once", "Allow once", Answer(allowed=True))
+def _hiding(question: Question, action: ReadSecretFiles) -> Iterator[Offer]:
+    """A no about a project's secret files is remembered too."""
     no = "No, hide them from commands" if action.can_hide else "No, ask about each command"
     refused = Answer(allowed=False, scope="session")
     yield Offer("reject_once", "reject_once", f"{no} {_SESSION}", refused)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from acp_adapter.ahead import AheadOfSdk
 from acp_adapter.auth import check_method
 from acp_adapter.blocks import to_said
-from acp_adapter.capabilities import read_capabilities
+from acp_adapter.capabilities import client_name, read_capabilities
 from acp_adapter.choosing import Chooser
 from acp_adapter.commands import offered, refresh_offer
 from acp_adapter.errors import logged_error
@@ -136,8 +136,8 @@ class HermesACPAgent:
         self, client_info: object = None, hermes_meta: RequestMeta = _NO_META, **_: object
     ) -> dict[str, Any]:
         """ACP `initialize`."""
-        self._sessions.source = str(getattr(client_info, "name", ""))
-        self._sessions.client = read_capabilities(hermes_meta.capabilities)
+        self._sessions.source = client_name(client_info)
+        self._sessions.client = read_capabilities(hermes_meta.capabilities, client_info)
         return initialize_result(self._sessions.client)
 
     @_method

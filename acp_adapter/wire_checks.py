@@ -181,6 +181,22 @@ def asked_on_open_card(sent: Sent) -> str | None:
     return f"a question on {call_id}, which has ended"
 
 
+def stands_alone(sent: Sent) -> str | None:
+    """A permission question says all there is to know by itself: some clients show and judge nothing else."""
+    missing = [name for name in ("kind", "title", "status", "locations", "content") if name not in sent.part]
+    return f"a question without {', '.join(missing)} on {sent.part.get('toolCallId', '')}" if missing else None
+
+
+def told_apart(sent: Sent) -> str | None:
+    """A client that may show one button for each kind of answer gets one answer of a kind at most."""
+    if not sent.client.habits.collapses_options:
+        return None
+    kinds = [option.get("kind") for option in sent.message["params"].get("options") or ()]
+    return (
+        None if len(kinds) == len(set(kinds)) else f"several answers of a kind for a client that collapses: {kinds}"
+    )
+
+
 def absolute_paths(sent: Sent) -> str | None:
     """Every path is absolute, and lines count from 1 (ACP v1, tool calls and overview)."""
     for location in sent.part.get("locations") or ():
@@ -278,7 +294,7 @@ _ANYTIME: tuple[Rule, ...] = (known_session, offered_meta)
 _OF_A_TURN: tuple[Rule, ...] = (known_session, in_a_turn, offered_meta)
 _SHOWN: tuple[Rule, ...] = (created_once, status_goes_on, absolute_paths, terminal_alone, honest_end)
 _CARD: tuple[Rule, ...] = (*_OF_A_TURN, *_SHOWN)
-QUESTION: tuple[Rule, ...] = (known_session, offered_meta, asked_on_open_card, *_SHOWN)
+QUESTION: tuple[Rule, ...] = (known_session, offered_meta, asked_on_open_card, stands_alone, told_apart, *_SHOWN)
 CALL: tuple[Rule, ...] = (offered_call, known_session, absolute_paths, offered_meta)
 ANSWER: tuple[Rule, ...] = (waited_for, one_line_error, ended_cards, fresh_session, offered_options, offered_meta)
 GREETING: tuple[Rule, ...] = (*ANSWER, offered_greeting)

@@ -181,7 +181,7 @@ class Ledger:
     def _client_asked(self, method: str, request_id: RequestId, params: Mapping[str, Any]) -> None:
         session_id = params.get("sessionId")
         if method == "initialize":
-            client = read_capabilities(params.get("clientCapabilities"))
+            client = read_capabilities(params.get("clientCapabilities"), params.get("clientInfo"))
             self.asked[request_id] = Asked(method, client=client)
             return
         if not isinstance(session_id, str):

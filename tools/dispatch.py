@@ -20,7 +20,7 @@ from tools.calling.validation import checked
 from tools.context import ToolContext
 from tools.errors import Denied, ToolError, ToolInterrupted
 from tools.registry import ToolEntry, registry
-from tools.result import ToolResult, error, from_text
+from tools.result import ShownText, ToolResult, error, from_text
 from tools.text.encoding import with_escapes
 from tools.toolbox import Toolbox
 from tools.untrusted.results import as_data, with_hidden_told, without_secrets
@@ -59,7 +59,8 @@ def dispatch(
         raise
     except (ToolError, hooks.CallRefused) as problem:
         is_its_own = False
-        result = replace(error(str(problem)), denied=isinstance(problem, _REFUSALS))
+        shown = (ShownText(told),) if (told := getattr(problem, "shown", "")) else ()
+        result = replace(error(str(problem)), shown=shown, denied=isinstance(problem, _REFUSALS))
     except (Exception, asyncio.CancelledError, SystemExit) as problem:
         log.exception("tool %s failed", name)
         result = error(f"{name} failed: {type(problem).__name__}: {problem}")

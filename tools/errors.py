@@ -14,7 +14,15 @@ from __future__ import annotations
 
 
 class ToolError(Exception):
-    """A failure described for the model: what was tried, what happened, what to do."""
+    """A failure described for the model: what was tried, what happened, what to do.
+
+    Attributes:
+        shown: what the person reads in its place, where the advice to the model is none for them; '' for the text.
+    """
+
+    def __init__(self, text: str = "", shown: str = "") -> None:
+        super().__init__(text)
+        self.shown = shown
 
 
 class FileAccessError(ToolError):

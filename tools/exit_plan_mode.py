@@ -62,12 +62,14 @@ def _told(plan: str, answer: PlanAnswer) -> ToolResult:
         case PlanAnswer(words=words) if words:
             raise ToolError(
                 f"The user wants the plan changed, and said: «{words}» The session stays in plan mode. Change the "
-                "plan and call exit_plan_mode again."
+                "plan and call exit_plan_mode again.",
+                f'Rejected. You said: "{words}"',
             )
         case PlanAnswer(note=note):
             raise ToolError(
                 f"The plan was not approved ({note or 'the user said no'}). The session stays in plan mode. Ask the "
-                "user what to change; do not begin with the work."
+                "user what to change; do not begin with the work.",
+                f"Rejected: {note}." if note else "Rejected.",
             )
 
 

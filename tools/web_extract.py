@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from tools import arguments
@@ -89,7 +90,7 @@ def _page(url: str, number: int, *, web: Web, ctx: ToolContext, limit: int) -> _
     try:
         reading = read(web.fetch(WebRequest(url, headers={"Accept": _ACCEPT}), ctx.interrupt), ctx.interrupt)
     except ToolError as problem:
-        return _Page({"url": url, "error": str(problem)}, f"{url}\n  {problem}")
+        return _Page({"url": url, "error": str(problem)}, f"{url}\n  {problem.shown or problem}")
     part = cut(reading.text, limit, file_for(ctx.output_file, number))
     told: dict[str, Any] = {"url": reading.url}
     if reading.title:
@@ -113,7 +114,8 @@ def _told(pages: Sequence[_Page]) -> ToolResult:
     shown = ShownText("\n".join(page.shown for page in pages))
     if all(page.failed for page in pages):
         reasons = "; ".join(str(result["error"]) for result in results)
-        return error(reasons) if len(results) == 1 else error(f"No page could be read: {reasons}", results=results)
+        failed = error(reasons) if len(results) == 1 else error(f"No page could be read: {reasons}", results=results)
+        return replace(failed, shown=(shown,))
     saved = next((page.saved for page in pages if page.saved is not None), None)
     facts = {} if saved is None else {"saved": saved.facts()}
     # What strangers wrote is nothing to obey.

@@ -52,9 +52,9 @@ COMMANDS = (
     SlashCommand("mode", "Show the permission modes, or choose one", choose_mode, "mode"),
     SlashCommand(
         "permissions",
-        "Show what you have allowed and refused, or take an answer back",
+        "Show what you have allowed and refused, take an answer back, or let it reach further",
         manage_permissions,
-        "revoke number, or forget-refusals",
+        "revoke number, widen number letter, or forget-refusals",
     ),
     SlashCommand(
         "memory",

@@ -158,7 +158,7 @@ def _for_the_person(problem: ToolError, place: Place) -> str:
     if isinstance(problem, FileMissing):
         told = f"{_nothing_at(place)} The model has its name only; link to it again once it is there."
     else:
-        told = str(problem)
+        told = problem.shown or str(problem)
     return told[:1].upper() + told[1:]
 
 

@@ -22,16 +22,16 @@ AS_CONFIGURED = "settings"
 """The value of `thought_level` that leaves it to the settings."""
 
 EDIT_POLICIES = (
-    Choice("mode", "As the mode says", "The permission mode decides whether an edit is asked about."),
-    Choice("ask", "Show every edit first", "Each edit waits for your answer, in every mode."),
+    Choice("mode", "Edits: as the mode says", "The permission mode decides whether an edit is asked about."),
+    Choice("ask", "Edits: show every one first", "Each edit waits for your answer, in every mode."),
 )
 _EFFORT_NAMES: dict[ReasoningEffort, tuple[str, str]] = {
-    "none": ("Off", "Answers at once."),
-    "minimal": ("Minimal", "Hardly thinks."),
-    "low": ("Low", "Thinks little: quick and cheap."),
-    "medium": ("Medium", "Thinks for a while."),
-    "high": ("High", "Thinks long."),
-    "xhigh": ("Highest", "Thinks as long as it can: slow and dear."),
+    "none": ("Thinking: off", "Answers at once."),
+    "minimal": ("Thinking: minimal", "Hardly thinks."),
+    "low": ("Thinking: low", "Thinks little: quick and cheap."),
+    "medium": ("Thinking: medium", "Thinks for a while."),
+    "high": ("Thinking: high", "Thinks long."),
+    "xhigh": ("Thinking: highest", "Thinks as long as it can: slow and dear."),
 }
 
 
@@ -74,7 +74,7 @@ def _effort_option(choices: SessionChoices, config: Configuration, present: Pres
     configured = config.settings.agent.reasoning_effort
     own = f"agent.reasoning_effort is {configured}." if configured else "It is left to the model's server."
     levels = (
-        Choice(AS_CONFIGURED, "Settings' choice", own),
+        Choice(AS_CONFIGURED, "Thinking: as in the settings", own),
         *(Choice(each, *_EFFORT_NAMES[each]) for each in efforts),
     )
     value = choices.effort if choices.effort in efforts else AS_CONFIGURED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from agent_core.messages import INTERRUPTED_RESULT
 from tools.result import ShownText, ToolResult
 
 _TAIL_CHARS = 2_000
@@ -19,14 +20,16 @@ def tail_of(text: str) -> str:
 
 
 def with_tail(result: ToolResult, tail: str) -> ToolResult:
-    """A failure that has nothing of its own to show keeps what the call printed before it broke off."""
-    if result.shown or not result.failed or not tail:
+    """A failure that has nothing to show but its reason keeps what the call printed before it broke off."""
+    if not result.failed or not tail or (result.shown and not result.denied):
         return result
-    return replace(result, shown=(ShownText(tail, ""), ShownText(readable_error(result.text))))
+    return replace(result, shown=(ShownText(tail, ""), *(result.shown or (ShownText(readable_error(result.text)),))))
 
 
 def readable_error(text: str) -> str:
-    """The sentence in an error result; other text as it is."""
+    """The sentence in an error result, as the person reads it; other text as it is."""
+    if text == INTERRUPTED_RESULT:
+        return "Stopped."
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from acp_adapter.capabilities import ClientCapabilities, ClientHabits
 from acp_adapter.permission_options import offers_of
 from tests.support.always import AlwaysSession
 from tests.support.each import each
@@ -40,12 +41,14 @@ _RUNNERS = [
     "make $(cat target)", "pytest tests/*.py",
 ]  # fmt: skip
 
+_SHOWS_NAMES = ClientCapabilities(habits=ClientHabits(collapses_options=False))
+
 
 def _labels(question: Question) -> dict[str, str]:
     """What each lasting yes of a card says that it allows, by its scope."""
     names = (
         (offer.answer.scope, re.sub(r"^Always allow | \((?:this session|every session here)\)$", "", offer.label))
-        for offer in offers_of(question, can_tell_why=False)
+        for offer in offers_of(question, _SHOWS_NAMES)
         if offer.kind == "allow_always" and not offer.answer.always
     )
     return dict(names)
@@ -158,7 +161,7 @@ def test_a_permission_for_every_session_covers_what_its_label_says_in_the_next_o
 ) -> None:
     file = tmp_path / f"{abs(hash(command))}/permissions.yaml"
     question = AlwaysSession(_ROOT, kept=KeptGrants(file)).always(command)
-    [label] = [offer.label for offer in offers_of(question, can_tell_why=False) if offer.answer.always]
+    [label] = [offer.label for offer in offers_of(question, _SHOWS_NAMES) if offer.answer.always]
     later = AlwaysSession(_ROOT, kept=KeptGrants(file))
     said = _PREFIX.search(label)
     if said is None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
-from acp_adapter.capabilities import ClientCapabilities, read_capabilities
+from acp_adapter.capabilities import ClientCapabilities, ClientHabits, habits_of, read_capabilities
 from tests.support.each import each
 from tests.support.editor_profiles import PROFILES, ZED
 
@@ -31,3 +32,37 @@ def test_they_do_not_change_with_what_they_were_read_from() -> None:
     capabilities = read_capabilities(raw)
     raw["_meta"]["terminal_output"] = False
     assert capabilities.terminal_output
+
+
+@each(
+    "name",
+    ["zed", "Zed", "JetBrains.IntelliJ IDEA", "JetBrains.PyCharm", "toad", "agent-shell", "Agentic.nvim",
+     "Jupyter AI", "vscode-acp-client", "hermes-acp chat"],
+)  # fmt: skip
+def test_habits_of_clients_that_show_the_names_of_options(name: str) -> None:
+    assert not habits_of({"name": name, "version": "1"}).collapses_options
+    assert habits_of(SimpleNamespace(name=name)) == habits_of({"name": name}), "the SDK's model says the same"
+
+
+@each(
+    "info",
+    [None, {}, [], "zed", {"name": None}, {"name": 7}, {"name": ""}, {"name": "CodeCompanion.nvim"}, {"name": "zedx"},
+     {"name": "vscode-acp"}, {"name": "JetBrains"}, {"name": " zed"}, {"title": "Zed"}],
+)  # fmt: skip
+def test_habits_of_a_client_that_is_not_known_to_show_names_are_the_cautious_ones(info: Any) -> None:
+    assert habits_of(info) == ClientHabits(collapses_options=True, keeps_first_title=False)
+
+
+@each(("said", "collapses"), [(True, False), ({}, False), (False, True), (None, True), ("true", True), (1, True)])
+def test_any_client_can_say_that_it_shows_the_names_of_options(said: Any, collapses: bool) -> None:
+    raw = {"_meta": {"hermes": {"optionNames": said}}}
+    assert read_capabilities(raw).habits.collapses_options is collapses
+    assert read_capabilities(raw, {"name": "CodeCompanion.nvim"}).habits.collapses_options is collapses
+    assert not read_capabilities(raw, {"name": "zed"}).habits.collapses_options
+
+
+def test_habits_that_a_client_says_leave_those_it_is_known_by() -> None:
+    raw = {"_meta": {"hermes": {"optionNames": True}}}
+    assert read_capabilities(raw, {"name": "Agentic.nvim"}).habits == ClientHabits(
+        collapses_options=False, keeps_first_title=True
+    )

@@ -52,32 +52,53 @@ def test_content_goes_again_once_it_was_another(cards: CardFields) -> None:
     assert cards.trim(_update(content=TEXT)) is None
 
 
+def _asked(**fields: Any) -> dict[str, Any]:
+    return {"toolCallId": "c", "status": "pending", "title": "Run", "locations": [], "content": TEXT, **fields}
+
+
+def test_what_a_question_shows_is_put_on_the_card_first(cards: CardFields) -> None:
+    asked = _asked(title="Run (it deletes)", kind="execute")
+    assert cards.ask(asked) == (_update(title="Run (it deletes)", kind="execute", content=TEXT), asked)
+
+
 def test_what_a_question_put_on_the_card_is_taken_back_afterwards(cards: CardFields) -> None:
-    cards.fold({"toolCallId": "c", "title": "Run (it deletes)", "status": "pending"})
+    cards.ask(_asked(title="Run (it deletes)"))
     assert cards.trim(_update(title="Run", status="in_progress")) == _update(title="Run", status="in_progress")
+    assert cards.trim(_update(content=[], status="completed")) == _update(content=[], status="completed")
 
 
-def test_what_a_question_showed_goes_again_since_not_every_editor_keeps_it_on_the_card(cards: CardFields) -> None:
-    cards.fold({"toolCallId": "c", "title": "Run", "content": TEXT})
-    done = _update(status="completed", title="Run", content=TEXT)
-    assert cards.trim(done) == _update(status="completed", content=TEXT)
+def test_the_update_behind_a_question_takes_its_title_back_though_it_says_nothing_of_it(cards: CardFields) -> None:
+    cards.trim(_update(kind="edit", rawInput={"path": "a"}))
+    cards.ask(_asked(title="Delete a", kind="delete", rawInput={}))
+    cards.ask(_asked(title="Delete b", kind="delete", rawInput={}))
+    assert cards.trim(_update(status="completed")) == _update(
+        status="completed", title="Run", kind="edit", rawInput={"path": "a"}
+    )
 
 
-def test_after_it_went_again_it_is_known(cards: CardFields) -> None:
-    cards.fold({"toolCallId": "c", "content": TEXT})
-    assert cards.trim(_update(content=TEXT)) == _update(content=TEXT)
-    assert cards.trim(_update(content=TEXT)) is None
+def test_what_a_question_showed_and_the_card_has_does_not_go_again(cards: CardFields) -> None:
+    cards.ask(_asked())
+    assert cards.trim(_update(status="completed", title="Run", content=TEXT)) == _update(status="completed")
 
 
-def test_what_a_question_repeats_of_the_card_stays_known(cards: CardFields) -> None:
+def test_a_question_that_repeats_the_card_puts_nothing_on_it(cards: CardFields) -> None:
     cards.trim(_update(content=TEXT))
-    cards.fold({"toolCallId": "c", "title": "Run", "content": TEXT})
-    assert cards.trim(_update(title="Run", content=TEXT)) is None
+    assert cards.ask(_asked()) == (None, _asked())
 
 
 def test_a_question_about_a_card_that_is_not_open_is_no_matter(cards: CardFields) -> None:
-    cards.fold({"toolCallId": "other", "title": "x"})
+    asked = _asked(toolCallId="other", title="x")
+    assert cards.ask(asked) == (None, asked)
     assert cards.trim(_update(title="Run")) is None
+
+
+def test_a_question_leaves_a_terminal_on_its_card_unless_there_are_changes_to_show() -> None:
+    terminal, diff = [{"type": "terminal", "terminalId": "t"}], [{"type": "diff", "path": "/a"}]
+    cards = CardFields()
+    cards.trim(_create(content=terminal))
+    assert cards.ask(_asked()) == (None, _asked(content=terminal))
+    assert cards.ask(_asked(content=diff)) == (_update(content=diff), _asked(content=diff))
+    assert cards.trim(_update(content=terminal)) == _update(content=terminal)
 
 
 def test_after_its_end_a_card_is_forgotten(cards: CardFields) -> None:
@@ -86,11 +107,10 @@ def test_after_its_end_a_card_is_forgotten(cards: CardFields) -> None:
     assert cards.trim(late) == late
 
 
-def test_a_question_on_a_running_card_takes_it_back_to_nothing() -> None:
-    cards = CardFields()
-    cards.trim({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Run", "status": "pending"})
-    asked = {"toolCallId": "c", "title": "Fetch", "status": "pending"}
-    assert cards.fold(asked) == asked
-    cards.trim({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "in_progress"})
-    assert cards.fold(asked) == {"toolCallId": "c", "title": "Fetch"}
+def test_a_question_on_a_running_card_goes_on_running(cards: CardFields) -> None:
+    cards.trim(_update(status="in_progress"))
+    asked = _asked(title="Fetch")
+    update, question = cards.ask(asked)
+    assert question == _asked(title="Fetch", status="in_progress")
+    assert update == _update(title="Fetch", content=TEXT)
     assert asked["status"] == "pending"

@@ -81,6 +81,7 @@ async def test_an_edit_that_was_asked_about_shows_what_was_written_at_its_end(
     agent, session = await _run(start, workspace, PLAIN, "edit sums.py a - b => a + b")
     ended = agent.updates(session, "tool_call_update")[-1]
     assert ended["status"] == "completed"
-    [diff] = ended["content"]
+    [card] = agent.cards(session).values()
+    [diff] = card["content"]
     assert diff["newText"] == (workspace / "sums.py").read_text()
-    assert "rawInput" not in ended
+    assert not {"rawInput", "content"} & ended.keys(), "the question has put them on the card"

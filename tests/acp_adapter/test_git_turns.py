@@ -75,9 +75,10 @@ async def test_a_yes_is_enough_and_the_card_shows_the_commands_output_again(
     [card] = agent.cards(session).values()
     kinds = [block["type"] for block in card["content"]]
     assert kinds == (["terminal"] if profile is ZED else ["content"])
-    # The question may have put its diffs in the terminal's place.
+    # The question has put its diffs in the terminal's place.
     sent = [update["content"] for update in agent.updates(session, "tool_call_update") if "content" in update]
-    assert [block["type"] for block in sent[0]] == kinds
+    asked, after = ([block["type"] for block in content] for content in sent[:2])
+    assert (asked, after) == (["content", "diff"], kinds)
 
 
 async def test_an_undo_brings_back_what_a_command_took(start: EditorFactory, repository: Path) -> None:

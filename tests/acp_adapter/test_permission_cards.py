@@ -11,14 +11,18 @@ from acp_adapter.permission_cards import asked_card
 from tests.support.each import each
 from tools.approval.actions import (
     Action,
+    CallMcpTool,
     CallOwnTool,
     ConnectHost,
     LeavePlan,
     ProcessInput,
     ReachHost,
+    ReadPath,
+    ReadSecretFiles,
     RunCommand,
     SearchWeb,
     UseBrowser,
+    WriteMemory,
     WritePath,
 )
 from tools.approval.questions import Question
@@ -141,3 +145,49 @@ def test_the_title_of_many_changes_counts_all_of_them(number: int) -> None:
     also = tuple(_new(f"p{each}/.envrc", b"x") for each in range(number))
     card: dict[str, Any] = asked_card(Question("call-7", _new(".envrc", b"x"), "", also=also), _ROOT)
     assert card["title"] == f"Create .envrc and {number} more"
+
+
+_EVERY_ACTION: list[tuple[Action, str]] = [
+    (RunCommand("rm -rf build", _ROOT), "execute"),
+    (ProcessInput("sh", "ls\n", _ROOT), "execute"),
+    (ConnectHost("example.com", 443, command="curl x"), "execute"),
+    (ReadSecretFiles(_ROOT, (_ROOT / ".env",), "npm test"), "execute"),
+    (UseBrowser("example.com", "click @e1"), "execute"),
+    (ReadPath(Path("/etc/passwd")), "read"),
+    (WritePath(_ROOT / "a", None, b"x", _ROOT / "a"), "edit"),
+    (WritePath(_ROOT / "a", b"x", b"y", _ROOT / "a"), "edit"),
+    (WritePath(_ROOT / "a", b"x", None, _ROOT / "a"), "delete"),
+    (WriteMemory("memory", _ROOT / "MEMORY.md", "a", "b"), "edit"),
+    (ReachHost(_URL, "example.com"), "fetch"),
+    (SearchWeb("Brave", "acp"), "fetch"),
+    (LeavePlan("# Plan"), "switch_mode"),
+    (CallMcpTool("git", "log", "{}"), "other"),
+    (CallOwnTool("weather"), "other"),
+]
+
+
+@each(("action", "kind"), _EVERY_ACTION)
+@each("reason", ["", "deletes files"])
+def test_a_permission_question_stands_alone(action: Action, kind: str, reason: str) -> None:
+    card: dict[str, Any] = asked_card(Question("call-7", action, reason), _ROOT)
+    assert (card["toolCallId"], card["status"], card["kind"]) == ("call-7", "pending", kind)
+    assert card["title"]
+    assert isinstance(card["locations"], list)
+    assert card["content"]
+
+
+@each("action", [RunCommand("rm -rf build", _ROOT), CallOwnTool("weather"), ReadPath(Path("/etc/passwd"))])
+def test_the_reason_of_a_permission_question_is_in_its_content(action: Action) -> None:
+    *_, why = asked_card(Question("call-7", action, "deletes \u202efiles"), _ROOT)["content"]
+    assert why["content"]["text"] == "It deletes \\u202efiles."
+
+
+def test_a_permission_question_without_a_reason_still_says_what_it_is_about() -> None:
+    [block] = _blocks(CallOwnTool("weather"))
+    assert "Call your own tool weather" in block["content"]["text"]
+
+
+def test_the_files_of_a_permission_question_about_secrets_are_in_its_content() -> None:
+    files, command = _blocks(ReadSecretFiles(_ROOT, (_ROOT / ".env", _ROOT / "a.key"), "npm test"))
+    assert "/srv/.env\n/srv/a.key" in files["content"]["text"]
+    assert command["content"]["text"] == "```sh\nnpm test\n```"

@@ -10,16 +10,31 @@ from typing import Any
 
 import pytest
 
+from agent_core.config import ConfigSource
+from agent_core.home import Home
 from tests.support.editor import PLAIN, Editor, Frame
-from tests.support.editor_policies import after, allow, choose, dismiss, in_turn, never, pick, reject, rubbish
-from tests.support.in_memory import EditorFactory
-from tests.support.settings_files import configure
+from tests.support.editor_policies import (
+    after,
+    allow,
+    choose,
+    dismiss,
+    in_turn,
+    never,
+    pick,
+    press,
+    reject,
+    rubbish,
+)
+from tests.support.editor_profiles import SHOWS_NAMES
+from tests.support.in_memory import EditorFactory, serving
+from tests.support.model_server import ModelServer, Reply, ToolCall
+from tests.support.settings_files import configure, use_model
 
 _WORK = "write inside.txt text\nrun rm -f gone.txt\nsay done"
 
 
 async def _start(
-    start: EditorFactory, workspace: Path, profile: Mapping[str, Any] = PLAIN, mode: str = ""
+    start: EditorFactory, workspace: Path, profile: Mapping[str, Any] = SHOWS_NAMES, mode: str = ""
 ) -> tuple[Editor, str]:
     agent = await start()
     await agent.initialize(profile)
@@ -125,7 +140,7 @@ async def test_anything_but_a_clear_yes_changes_nothing_and_the_model_is_told(
     assert not (workspace / "new.txt").exists()
     card = next(iter(agent.cards(session).values()))
     assert card["status"] == "failed"
-    assert "not allowed" in json.dumps(card["content"])
+    assert "Rejected" in json.dumps(card["content"])
     assert "went on" in agent.text(session)
 
 
@@ -284,7 +299,7 @@ async def test_what_is_always_rejected_is_told_so_in_every_mode(start: EditorFac
     await agent.prompt(session, _SIMPLE)
     assert len(_asked(agent)) == 1
     assert "for the rest of the session" in _content(agent, session, 0)
-    assert "the user has said no" in _content(agent, session, 1)
+    assert "Rejected: you said no to" in _content(agent, session, 1)
 
 
 async def test_a_cancel_ends_all_questions_at_once_and_withdraws_the_open_one(
@@ -367,3 +382,68 @@ async def test_fifty_sessions_that_wait_for_an_answer_do_not_delay_the_next(
     for session, turn in waiting:
         agent.cancel(session)
         assert (await agent.answer(turn))["stopReason"] == "cancelled"
+
+
+@pytest.mark.parametrize("name", ["CodeCompanion.nvim", "an editor that nobody knows", "Zed Fork"])
+async def test_a_button_for_each_kind_of_answer_allows_no_more_than_its_person_sees(
+    name: str, start: EditorFactory, workspace: Path
+) -> None:
+    agent = await start()
+    await agent.initialize(PLAIN, name=name)
+    session = await agent.new_session(workspace)
+    agent.on_permission = press("allow_always")
+    await agent.prompt(session, "edit sums.py a - b => a + b\nedit sums.py a + b => a * b\nwrite other.txt x")
+    assert _subjects(agent) == ["Edit sums.py", "Create other.txt"]
+    other = await agent.new_session(workspace)
+    await agent.prompt(other, "edit sums.py a * b => a + b")
+    assert _subjects(agent)[2:] == ["Edit sums.py"]
+    for frame in _questions(agent):
+        kinds = [option["kind"] for option in frame.params["options"]]
+        assert kinds == ["allow_once", "allow_always", "reject_once", "reject_always"]
+
+
+@pytest.mark.parametrize("work", ["run rm -rf build", "write new.txt x", "edit sums.py a - b => a + b"])
+async def test_a_permission_question_repeats_what_its_card_says_and_the_card_says_it_before(
+    work: str, start: EditorFactory, workspace: Path
+) -> None:
+    agent, session = await _start(start, workspace, PLAIN)
+    at_the_question: dict[str, Any] = {}
+
+    async def look(_: dict[str, Any]) -> str:
+        at_the_question.update(next(iter(agent.cards(session).values())))
+        return "reject_once"
+
+    agent.on_permission = look
+    await agent.prompt(session, work)
+    [question] = _questions(agent)
+    asked = question.params["toolCall"]
+    assert {"kind", "title", "status", "locations", "content"} <= asked.keys()
+    seen = {key: at_the_question.get(key, []) for key in asked}
+    assert seen == asked
+
+
+async def test_a_rejected_card_has_one_word_and_the_model_has_the_advice(home: Path, workspace: Path) -> None:
+    writes = Reply(tool_calls=[ToolCall("c", "write_file", {"path": "a.txt", "content": "x"})])
+    with ModelServer(writes, Reply("So.")) as model:
+        use_model(home, model)
+        async with serving(home, config=ConfigSource(Home(home))) as agent:
+            await agent.initialize()
+            session = await agent.new_session(workspace)
+            agent.on_permission = reject
+            await agent.prompt(session, "Write it.")
+        told = json.dumps(model.requests[-1].body, ensure_ascii=False)
+    [card] = agent.cards(session).values()
+    assert [block["content"]["text"] for block in card["content"]] == ["Rejected."]
+    assert "was not allowed (the user said no)" in told
+    assert "Do not try to get the same effect another way" in told
+
+
+async def test_a_card_that_is_cancelled_says_that_it_was_stopped(start: EditorFactory, workspace: Path) -> None:
+    agent, session = await _start(start, workspace)
+    agent.on_permission = never
+    turn = agent.begin_prompt(session, "write new.txt x")
+    await agent.wait_for_call("session/request_permission")
+    agent.cancel(session)
+    await agent.answer(turn)
+    [card] = agent.cards(session).values()
+    assert [block["content"]["text"] for block in card["content"]] == ["Stopped."]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.capabilities import ClientCapabilities, ClientHabits
 from acp_adapter.editor_calls import EditorGone, EditorRefused, EditorSilent
 from acp_adapter.permissions import EditorApprover
 from agent_core.interrupt import CancelToken
@@ -38,7 +38,10 @@ _RUN = RunCommand("rm -r build", _ROOT)
 _PUSH = RunCommand("git push origin main", _ROOT)
 _MCP = mcp_call("files", "write", '{"path": "a"}')
 _PLAN = LeavePlan("# Plan\n\n1. Look")
-_FORMS = ClientCapabilities(form_questions=True)
+_SHOWS_NAMES = ClientCapabilities(habits=ClientHabits(collapses_options=False))
+_FORMS = _SHOWS_NAMES._replace(form_questions=True)
+_COLLAPSES = ClientCapabilities()
+_COLLAPSES_WITH_FORMS = ClientCapabilities(form_questions=True)
 _ASK_PERMISSION, _ASK_FORM = "session/request_permission", "elicitation/create"
 
 
@@ -58,7 +61,7 @@ class Person:
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.timeouts: list[float | None] = []
         self.token = CancelToken()
-        self._approver = EditorApprover(self, client or ClientCapabilities(), 7.5, cwd)
+        self._approver = EditorApprover(self, client or _SHOWS_NAMES, 7.5, cwd)
 
     def call(
         self, method: str, params: Mapping[str, Any], interrupt: Interrupt, timeout: float | None = None
@@ -119,6 +122,7 @@ def test_the_question_is_put_on_the_calls_own_card(action: Action, title: str) -
     card = params["toolCall"]
     assert method == _ASK_PERMISSION
     assert (card["toolCallId"], card["status"], card["title"]) == ("call-7", "pending", title)
+    assert {"kind", "locations", "content"} < card.keys(), "it stands alone"
     assert person.timeouts == [7.5]
 
 
@@ -243,7 +247,9 @@ def test_a_command_is_shown_whole_with_its_directory_and_the_reason() -> None:
     card = person.asked[0][1]["toolCall"]
     assert command in card["title"]
     assert card["rawInput"] == {"command": command, "cwd": "/srv", "reason": "deletes files"}
-    assert "content" not in card, "it would replace the card's terminal"
+    text, why = (block["content"]["text"] for block in card["content"])
+    assert text == f"```sh\n{command}\n```"
+    assert why == "It deletes files."
 
 
 def test_nothing_is_hidden_in_what_is_asked_about() -> None:
@@ -438,6 +444,7 @@ _READ_KEPT = ("allow_kept", "allow_always", _KEPT.format("commands to read the s
 @each(
     ("option", "answer"),
     [
+        ("allow_session", Answer(allowed=True, scope="session")),
         ("allow_kept", Answer(allowed=True, scope="session", always=True)),
         ("allow_once", Answer(allowed=True)),
         ("reject_once", Answer(allowed=False, scope="session")),
@@ -457,8 +464,9 @@ def test_the_question_about_secret_files_names_them_and_each_answer_says_what_ha
     assert params["toolCall"]["title"] == title
     assert params["toolCall"]["locations"] == [{"path": str(path)} for path in _SECRETS]
     assert [(one["optionId"], one["kind"], one["name"]) for one in params["options"]] == [
-        _READ_KEPT,
         ("allow_once", "allow_once", "Allow once"),
+        _always("session", "commands to read the secret files of srv"),
+        _READ_KEPT,
         ("reject_once", "reject_once", f"{no} (this session)"),
         ("reject_always", "reject_always", f"{no} (every session here)"),
     ]
@@ -470,5 +478,88 @@ def test_where_nothing_can_be_kept_an_answer_about_secret_files_is_for_the_sessi
     grants = reaches(action, (_ROOT,), is_risky=False)
     assert person.put(Question("call-7", action, "", reaches=grants)) == Answer(allowed=True, scope="session")
     names = [one["name"] for one in person.asked[0][1]["options"]]
-    assert names[0] == "Always allow commands to read the secret files of srv (this session)"
+    assert names[1] == "Always allow commands to read the secret files of srv (this session)"
     assert len(names) == 3
+
+
+_PERSON_OF = {"collapses": _COLLAPSES, "collapses, has forms": _COLLAPSES_WITH_FORMS}
+_EVERY_ACTION: list[Action] = [
+    _write(None, b"x"), _write(b"x", b"y"), _write(b"x", None), ReadPath(Path("/usr/lib/x/a")), _RUN, _PUSH,
+    RunCommand("pytest -q", _ROOT), RunCommand("cp -n a b", _ROOT), RunCommand("make x", _ROOT, outside=True), _MCP,
+    _PLAN, CallOwnTool("deploy"), ReachHost("https://example.com/x", "example.com"), ConnectHost("example.com", 8443),
+    UseBrowser("example.com", "click @e1"), ReadSecretFiles(_ROOT, (Path("/srv/.env"),), "npm test", True),
+]  # fmt: skip
+
+
+@each("client", _PERSON_OF.values())
+@each("is_risky", [False, True])
+@each("action", _EVERY_ACTION)
+def test_a_client_that_collapses_options_gets_one_of_each_kind_and_none_that_lasts_beyond_the_session(
+    action: Action, is_risky: bool, client: ClientCapabilities
+) -> None:
+    person = Person(_chosen("reject_once"), client=client)
+    grants = reaches(action, (_ROOT,), is_risky=is_risky)
+    kept = lasting(action, grants, is_risky=is_risky)
+    person.put(
+        Question(
+            "c",
+            action,
+            "",
+            is_risky=is_risky,
+            reaches=grants,
+            keeps=kept,
+            no_lasts=True,
+            no_keeps=True,
+            no_explains=True,
+        )
+    )
+    options = person.asked[0][1]["options"]
+    kinds = [option["kind"] for option in options]
+    assert len(kinds) == len(set(kinds))
+    assert {"allow_once", "reject_once"} <= set(kinds)
+    ids = [option["optionId"] for option in options if option["kind"] == "allow_always"]
+    assert ids == ["allow_session"] * bool(grants), "the narrowest"
+    assert not [option for option in options if "every session" in option["name"]]
+
+
+@each(
+    ("reply", "answer"),
+    [
+        ("Always allow edits of this file (this session)", Answer(allowed=True, scope="session")),
+        ("Always allow edits in srv/src/ (this session)", Answer(allowed=True, scope="directory")),
+        ("Always allow edits in srv/src/ (every session here)", Answer(allowed=True, scope="directory", always=True)),
+        ("anything else", Answer(allowed=True, scope="session")),
+        (None, Answer(allowed=True, scope="session")),
+        (EditorGone("gone"), Answer(allowed=True, scope="session")),
+        (EditorSilent("silent"), Answer(allowed=True, scope="session")),
+    ],
+)
+def test_more_is_a_form_with_the_wider_answers_and_what_was_chosen_stands_without_it(
+    reply: Any, answer: Answer
+) -> None:
+    filled = {"action": "accept", "content": {"reach": reply}} if isinstance(reply, str) else {"action": "decline"}
+    person = Person(
+        _chosen("allow_session"), reply if isinstance(reply, Exception) else filled, client=_COLLAPSES_WITH_FORMS
+    )
+    assert person.ask(_write(b"x", b"y"), keeps=True) == answer
+    [(_, question), (method, form)] = person.asked
+    names = [option["name"] for option in question["options"] if option["kind"] == "allow_always"]
+    assert names == ["Always allow edits of this file (this session). More…"]
+    assert (method, form["toolCallId"]) == (_ASK_FORM, "call-7")
+    reach = form["requestedSchema"]["properties"]["reach"]
+    assert reach["default"] == reach["enum"][0] == "Always allow edits of this file (this session)"
+    assert len(reach["enum"]) == 3
+
+
+def test_more_is_not_there_where_nothing_is_wider_or_there_are_no_forms() -> None:
+    for person, action in (
+        (Person(_chosen("allow_session"), client=_COLLAPSES), _write(b"x", b"y")),
+        (Person(_chosen("allow_session"), client=_COLLAPSES_WITH_FORMS), _write(b"x", None)),
+    ):
+        assert person.ask(action) == Answer(allowed=True, scope="session")
+        assert len(person.asked) == 1
+
+
+def test_more_that_is_withdrawn_leaves_no_answer() -> None:
+    with pytest.raises(ToolInterrupted):
+        Person(_chosen("allow_session"), ToolInterrupted(), client=_COLLAPSES_WITH_FORMS).ask(_write(b"x", b"y"))

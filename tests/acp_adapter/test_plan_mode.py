@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from tests.support.editor import PLAIN, ZED, Editor, Frame
+from tests.support.editor import ZED, Editor, Frame
 from tests.support.editor_policies import never, pick
+from tests.support.editor_profiles import SHOWS_NAMES
 from tests.support.in_memory import EditorFactory
 
 _PLAN = "# Plan\n\n1. Write it"
 _PROPOSE = f"call exit_plan_mode {json.dumps({'plan': _PLAN})}"
 
 
-async def _plan(start: EditorFactory, workspace: Path, profile: dict[str, Any] = PLAIN) -> tuple[Editor, str]:
+async def _plan(start: EditorFactory, workspace: Path, profile: dict[str, Any] = SHOWS_NAMES) -> tuple[Editor, str]:
     agent = await start()
     await agent.initialize(profile)
     session = await agent.new_session(workspace)
@@ -44,9 +45,9 @@ async def test_in_plan_mode_reading_works_and_nothing_is_changed_or_asked(
     )
     cards = _cards(agent, session)
     assert [status for status, _ in cards] == ["completed"] * 4 + ["failed"] * 3
-    assert all("exit_plan_mode" in content for _, content in (cards[4], cards[6]))
+    assert all("In plan mode nothing is changed." in content for _, content in (cards[4], cards[6]))
     # The command is refused, or tried where the sandbox holds it to reading.
-    assert any(why in cards[5][1] for why in ("exit_plan_mode", "Permission denied", "Read-only"))
+    assert any(why in cards[5][1] for why in ("In plan mode", "Permission denied", "Read-only"))
     assert _questions(agent) == []
     assert sorted(workspace.rglob("*")) == before
 
@@ -96,7 +97,7 @@ async def test_a_rejected_plan_keeps_the_mode(start: EditorFactory, workspace: P
     agent.on_permission = pick("plan_reject")
     await agent.prompt(session, f"{_PROPOSE}\nwrite a.txt text")
     assert [status for status, _ in _cards(agent, session)] == ["failed", "failed"]
-    assert "stays in plan mode" in _cards(agent, session)[0][1]
+    assert "Rejected." in _cards(agent, session)[0][1]
     assert not (workspace / "a.txt").exists()
 
 
@@ -131,7 +132,7 @@ async def test_a_person_who_leaves_plan_mode_by_hand_answers_the_plan(start: Edi
     assert agent.updates(session, "current_mode_update")[-1]["currentModeId"] == "dont_ask"
 
 
-async def test_who_rejects_and_tells_why_is_heard_by_the_model(start: EditorFactory, workspace: Path) -> None:
+async def test_who_rejects_and_tells_why_sees_their_words_on_the_card(start: EditorFactory, workspace: Path) -> None:
     forms: list[dict[str, Any]] = []
 
     async def fill(params: dict[str, Any]) -> dict[str, Any]:
@@ -145,7 +146,7 @@ async def test_who_rejects_and_tells_why_is_heard_by_the_model(start: EditorFact
     await agent.prompt(session, "write a.txt text")
     [(status, content)] = _cards(agent, session)
     assert status == "failed"
-    assert "The user said: «Put it into docs.»" in content
+    assert 'Rejected. You said: \\"Put it into docs.\\"' in content
     assert forms[0]["toolCallId"] == _questions(agent)[0].params["toolCall"]["toolCallId"]
 
 

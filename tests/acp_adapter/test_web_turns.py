@@ -49,7 +49,7 @@ async def test_after_a_no_nothing_is_sent(start: EditorFactory, workspace: Path)
         agent.on_permission = reject
         await agent.prompt(session, _read(server.url("/a")))
         assert server.requests == []
-    assert "was not allowed" in _card(agent, session)
+    assert "Rejected." in _card(agent, session)
 
 
 async def test_a_yes_for_the_session_is_for_that_host_and_port(start: EditorFactory, workspace: Path) -> None:

@@ -89,8 +89,18 @@ def _zed(*said: Said) -> list[Said]:
     return [*_greeting(ZED), *_turn(*said)]
 
 
-def _ask_on_card() -> Said:
-    return _calls("session/request_permission", toolCall={"toolCallId": "c"})
+def _ask_on_card(*kinds: str, **other: str | None) -> Said:
+    call = {"toolCallId": "c", "kind": "edit", "title": "Edit", "status": "pending", "locations": [], "content": []}
+    asked = {name: value for name, value in {**call, **other}.items() if value is not None}
+    options = [{"optionId": str(number), "kind": kind} for number, kind in enumerate(kinds)]
+    return _calls("session/request_permission", toolCall=asked, options=options)
+
+
+def _named(name: str) -> list[Said]:
+    return [_asks(1, "initialize", clientInfo={"name": name}), _answers(1, {"protocolVersion": 1})]
+
+
+_ASKED = ("kind", "title", "status", "locations", "content")
 
 
 def _switches(**more: Any) -> Message:
@@ -125,7 +135,7 @@ def _say(rules: WireRules, who: str, message: Message) -> None:
         ("known-session", [_tells("usage_update", used=1, size=2)]),
         ("known-session", [_asks(2, "session/new"), _tells("available_commands_update", availableCommands=[])]),
         ("known-session", [*OPENED, _asks(4, "session/close", sessionId="s"), _answers(4), _tells("usage_update")]),
-        ("known-session", [_calls("session/request_permission", toolCall={"toolCallId": "c"}, options=[])]),
+        ("known-session", [_ask_on_card()]),
         ("known-session", [_asks(2, "session/resume", sessionId="s"), _tells("session_info_update", title="x")]),
         ("known-session", [_RESUMES, _answers(6, code=-32602, message="No."), _tells("usage_update")]),
         ("known-session", [*OPENED, _CLOSES, _RESUMES, _answers(5), _tells("usage_update")]),
@@ -167,8 +177,11 @@ def _say(rules: WireRules, who: str, message: Message) -> None:
         ("status-goes-on", _turn(_card("in_progress"), _goes_on(status="pending"))),
         ("status-goes-on", _turn(_card("completed"), _goes_on(status="failed"))),
         ("status-goes-on", _turn(_card("failed"), _goes_on(status="in_progress"))),
-        ("asked-on-open-card", _turn(_card("failed"), _ask_on_card())),
+        ("asked-on-open-card", _turn(_card("failed"), _ask_on_card(status="failed"))),
         ("created-once", _turn(_ask_on_card())),
+        *(("stands-alone", _turn(_card(), _ask_on_card(**{name: None}))) for name in _ASKED),
+        ("told-apart", _turn(_card(), _ask_on_card("allow_always", "allow_once", "allow_always"))),
+        ("told-apart", [*_named("CodeCompanion.nvim"), *_turn(_card(), _ask_on_card("reject_once", "reject_once"))]),
         ("absolute-paths", _turn(_card(locations=[{"path": "a.py"}]))),
         ("absolute-paths", _turn(_card(locations=[{"path": "/a.py", "line": 0}]))),
         ("absolute-paths", _turn(_card(content=[{**_DIFF, "path": "a.py"}]))),
@@ -188,7 +201,7 @@ def _say(rules: WireRules, who: str, message: Message) -> None:
         ("created-once", [_LOADS, *_past(_card("completed"), _card("completed")), _answers(4)]),
         ("created-once", [*OPENED, _LOADS, *_past(_goes_on(status="failed")), _answers(4)]),
         ("status-goes-on", _turn(_card("in_progress"), _LOADS, _goes_on(status="pending"), _REFUSED)),
-        ("asked-on-open-card", _turn(_card("failed"), _LOADS, _ask_on_card(), _REFUSED)),
+        ("asked-on-open-card", _turn(_card("failed"), _LOADS, _ask_on_card(status="failed"), _REFUSED)),
         ("ended-own-turn", [*OPENED, _OWN, _card(), _OWN_OVER]),
         ("in-a-turn", [*OPENED, _OWN, _OWN_OVER, TEXT]),
         ("waited-for", _turn(END, END)),
@@ -209,6 +222,11 @@ def test_what_breaks_a_rule_is_reported_by_its_name(rule: str, said: list[Said])
     [
         pytest.param([*OPENED, _tells("usage_update"), _tells("current_mode_update")], id="standing"),
         pytest.param(_turn(TEXT, _card(), _goes_on(status="failed"), END), id="a turn"),
+        pytest.param(_turn(_card(), _ask_on_card("allow_once", "reject_once")), id="a question"),
+        pytest.param(
+            [*_named("zed"), *_turn(_card(), _ask_on_card("allow_always", "allow_always"))],
+            id="a question of several answers of a kind",
+        ),
         pytest.param([_LOADS, *_past(TEXT, _card("completed")), _answers(4)], id="replay"),
         pytest.param(
             _turn(_card(), _goes_on(status="completed", rawOutput={"process": "p", "exit_code": 1}), END),

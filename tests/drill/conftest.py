@@ -12,7 +12,8 @@ import pytest
 
 from agent_core.config import ConfigSource
 from agent_core.home import Home
-from tests.support.editor import PLAIN, Editor
+from tests.support.editor import Editor
+from tests.support.editor_profiles import SHOWS_NAMES
 from tests.support.hostile.world import World, hostile_world
 from tests.support.in_memory import serving
 from tests.support.model_server import ModelServer
@@ -51,7 +52,7 @@ async def opened(world: World) -> AsyncIterator[Open]:
     async with AsyncExitStack() as stack:
 
         async def opened(
-            *, profile: Mapping[str, Any] = PLAIN, reads_secrets: bool = True, **settings: object
+            *, profile: Mapping[str, Any] = SHOWS_NAMES, reads_secrets: bool = True, **settings: object
         ) -> Opened:
             if reads_secrets:
                 (world.ours / "permissions.yaml").write_text(_SECRETS_ARE_READ.format(world.workspace))

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults.fault import Fault, struck_file, write_plan
-from tests.support.editor import PLAIN, Editor
+from tests.support.editor import Editor
+from tests.support.editor_profiles import SHOWS_NAMES
 from tests.support.merged_view import MergedView, merged_view
 from tests.support.remains import running_with
 from tests.support.waiting import wait_until
@@ -80,7 +81,7 @@ class Stage:
         file = struck_file(self.scratch / f"plan{self._plans}.json")
         return [int(line) for line in file.read_text().split()] if file.exists() else []
 
-    async def open(self, agent: Editor, profile: Any = PLAIN) -> None:
+    async def open(self, agent: Editor, profile: Any = SHOWS_NAMES) -> None:
         """Greet it, and begin the session, or load it."""
         await agent.initialize(profile)
         if self.session:

@@ -19,7 +19,7 @@ from tests.support.editor_frames import Frame, merged_cards, summary
 from tests.support.editor_host import RpcError
 from tests.support.editor_pipes import Inbox, Outbox
 from tests.support.editor_policies import OnPermission, allow
-from tests.support.editor_profiles import JETBRAINS, MINIMAL, PLAIN, PROFILES, ZED
+from tests.support.editor_profiles import JETBRAINS, MINIMAL, PLAIN, PROFILES, ZED, name_of
 
 __all__ = ["JETBRAINS", "MINIMAL", "PLAIN", "PROFILES", "ZED", "AgentGone", "Editor", "Frame", "RpcError"]
 
@@ -85,12 +85,18 @@ class Editor(Connection):
         editor.process, editor._stderr = process, stderr
         return editor
 
-    async def initialize(self, profile: Mapping[str, Any] = PLAIN, *, version: Any = 1, **changes: Any) -> Any:
-        """initialize with the capabilities of `profile`, with `changes` to their top level."""
+    async def initialize(
+        self, profile: Mapping[str, Any] = PLAIN, *, version: Any = 1, name: str = "", **changes: Any
+    ) -> Any:
+        """initialize with the capabilities of `profile`, with `changes` to their top level.
+
+        Args:
+            name: of the editor; without one it is that of the editor which offers so much.
+        """
         params = {
             "protocolVersion": version,
             "clientCapabilities": {**profile, **changes},
-            "clientInfo": {"name": "fake-editor", "version": "1.0.0"},
+            "clientInfo": {"name": name or name_of(profile), "version": "1.0.0"},
         }
         return await self.request("initialize", params)
 

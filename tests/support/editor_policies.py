@@ -41,6 +41,18 @@ def pick(*ids: str) -> OnPermission:
     return decide
 
 
+def press(kind: str) -> OnPermission:
+    """A person before one button for each kind, who cannot read the answers' names: the last of a kind is sent, as
+    CodeCompanion and avante do."""
+
+    async def decide(params: Params) -> Decision:
+        buttons = {option["kind"]: str(option["optionId"]) for option in params["options"]}
+        assert kind in buttons, f"no button {kind} among {buttons}"
+        return buttons[kind]
+
+    return decide
+
+
 def in_turn(*policies: OnPermission) -> OnPermission:
     """Answers the first question by the first of `policies` and so on; the last one answers all that follow."""
     left = list(policies)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 MINIMAL: dict[str, Any] = {}
@@ -20,3 +21,20 @@ ZED: dict[str, Any] = {
 }
 
 PROFILES = {"plain": PLAIN, "zed": ZED, "jetbrains": JETBRAINS, "minimal": MINIMAL}
+
+COLLAPSING: dict[str, Any] = {"fs": {"readTextFile": True, "writeTextFile": True}}
+"""What CodeCompanion offers, which has one button for each kind of answer."""
+
+EVERY_PROFILE = {**PROFILES, "collapsing": COLLAPSING}
+
+SHOWS_NAMES: dict[str, Any] = {**PLAIN, "_meta": {"hermes": {"optionNames": True}}}
+"""`PLAIN` that says it shows the names of answers."""
+
+
+def name_of(profile: Mapping[str, Any]) -> str:
+    """What the editor calls itself that offers so much."""
+    if (profile.get("_meta") or {}).get("terminal_output"):
+        return "zed"
+    if profile.get("terminal"):
+        return "JetBrains.IntelliJ IDEA"
+    return "CodeCompanion.nvim" if profile == COLLAPSING else "fake-editor"

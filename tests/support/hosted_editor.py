@@ -18,6 +18,7 @@ from tests.support.agent_end import AgentEnd
 from tests.support.editor import JETBRAINS, Editor
 from tests.support.editor_frames import Frame
 from tests.support.editor_host import Params
+from tests.support.editor_profiles import name_of
 from tests.support.wire import Session
 
 SESSION = "s"
@@ -33,7 +34,7 @@ class HostedEditor:
     """
 
     def __init__(self, profile: Mapping[str, Any]) -> None:
-        self.client: ClientCapabilities = read_capabilities(profile)
+        self.client: ClientCapabilities = read_capabilities(profile, {"name": name_of(profile)})
         self._profile = profile
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._live()), name="editor")

@@ -16,7 +16,7 @@ class MergedView:
     Attributes:
         entries: messages and cards from top to bottom. Text goes on with the entry above it if that is the same
             message; a card stays where it appeared first.
-        plan: its entries; an empty plan is the same as none.
+        plan: its entries; an empty plan is the same as none, and so are no places.
     """
 
     entries: list[dict[str, Any]] = field(default_factory=list)
@@ -76,6 +76,8 @@ class MergedView:
         card["terminal"] |= meta.get("terminal_info", {}) | meta.get("terminal_exit", {})
         card["data"] += meta.get("terminal_output", {}).get("data", "")
         card.update({name if name != "kind" else "look": value for name, value in update.items()})
+        if card.get("locations") == []:
+            del card["locations"]
 
 
 def merged_view(updates: Iterable[dict[str, Any]]) -> MergedView:

@@ -75,3 +75,19 @@ def test_it_belongs_to_the_planning_tools():
     assert entry is not None
     assert (entry.toolset, entry.parallel) == ("planning", "never")
     assert entry.handler is tools.exit_plan_mode.exit_plan_mode
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        (PlanAnswer("rejected"), "Rejected."),
+        (PlanAnswer("rejected", note="the question was dismissed"), "Rejected: the question was dismissed."),
+        (PlanAnswer("rejected", words="Less."), 'Rejected. You said: "Less."'),
+    ],
+)
+def test_on_the_card_a_refusal_is_short_and_the_advice_goes_to_the_model(
+    answer: PlanAnswer, shown: str, tmp_path: Path
+) -> None:
+    result = call(make_context(tmp_path, agent=Person(answer=answer)), "exit_plan_mode", plan=PLAN)
+    assert result.shown == (ShownText(shown),)
+    assert "plan mode" in error_of(result)

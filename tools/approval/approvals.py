@@ -11,11 +11,12 @@ from dataclasses import field, replace
 
 from tools.approval.actions import Action, RunCommand, describe
 from tools.approval.asked_time import AskedTime
-from tools.approval.grants import Grants, PastAnswer, PastAnswers
+from tools.approval.grants import Grants, PastAnswer, PastAnswers, WiderAnswer
 from tools.approval.judge import Judge
 from tools.approval.line import Line
 from tools.approval.policy import Decision, EditPolicy, Mode, Rules, decide
 from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
+from tools.approval.scopes import Grant
 from tools.approval.waiting import OneAtATime, OpenQuestion
 from tools.context import Interrupt
 from tools.errors import ToolInterrupted
@@ -26,14 +27,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Now:
-    """What everybody who works for a session shares: how things stand, who asks just now, and whether anybody of them
-    has read what others wrote.
+    """What everybody who works for a session shares: how things stand, who asks just now, whether anybody of them
+    has read what others wrote, and how much wider a yes of this session could have been.
     """
 
     chosen: tuple[Mode, EditPolicy]
     changes: int = 0
     asking: list[str] = field(default_factory=list)
     has_read_others: bool = False
+    wider: dict[Grant, tuple[WiderAnswer, ...]] = field(default_factory=dict)
 
 
 class Approvals:
@@ -188,6 +190,23 @@ class Approvals:
         self.grants.revoke(answer)
         self._changed()
 
+    def wider(self, answer: PastAnswer) -> tuple[WiderAnswer, ...]:
+        """How much wider a yes of `grants.listed` could have been, as its question has it, the narrowest first."""
+        if answer.grant is None or not answer.allowed or answer.record is not None:
+            return ()
+        with self._lock:
+            return self._now.wider.get(answer.grant, ())
+
+    def widen(self, answer: PastAnswer, wider: WiderAnswer) -> None:
+        """Let a yes reach as far as one of its `wider` does."""
+        if why := self.grants.allow(wider.grant, wider.risks, always=wider.always):
+            self.on_note(why)
+        with self._lock:
+            if answer.grant is not None:
+                left = (each for each in self._now.wider.get(answer.grant, ()) if each != wider)
+                self._now.wider[answer.grant] = tuple(left)
+        self._changed()
+
     def forget_refusals(self) -> int:
         """Take back every no of the session; how many there were."""
         number = self.grants.forget_refusals()
@@ -298,6 +317,9 @@ class Approvals:
         offered = question.keeps if answer.always else question.reaches
         grant = next((grant for grant in offered if grant.scope == answer.scope), None)
         if answer.allowed and grant is not None:
+            if not answer.always:
+                with self._lock:
+                    self._now.wider[grant] = _wider_than(grant, question)
             if why := self.grants.allow(grant, question.risks, always=answer.always):
                 self.on_note(why)
             self._changed()
@@ -314,3 +336,11 @@ class Approvals:
         with self._lock:
             if listener in self._listeners:
                 self._listeners.remove(listener)
+
+
+def _wider_than(grant: Grant, question: Question) -> tuple[WiderAnswer, ...]:
+    reached = question.reaches[question.reaches.index(grant) + 1 :]
+    return (
+        *(WiderAnswer(each, always=False, risks=question.risks) for each in reached),
+        *(WiderAnswer(each, always=True, risks=question.risks) for each in question.keeps[:1]),
+    )

@@ -23,7 +23,7 @@ from tools.approval.refusals import denied, said_no, said_no_before
 from tools.approval.rules.matching import denied_by
 from tools.approval.scopes import lasting, reaches
 from tools.context import Interrupt
-from tools.errors import Denied, ToolInterrupted
+from tools.errors import ToolInterrupted
 
 __all__ = ["Answer", "Approvals", "Approver", "Gate", "NobodyToAsk", "Question"]
 
@@ -121,14 +121,14 @@ class Gate:
         for change in changes:
             decision = self.approvals.decide(change)
             if decision.verdict == "deny":
-                raise Denied(denied(change, decision))
+                raise denied(change, decision)
             if decision.verdict == "ask":
                 asked.append(change)
         return tuple(asked)
 
     def _passed(self, action: Action, decision: Decision) -> Decision:
         if decision.verdict == "deny":
-            raise Denied(denied(action, decision))
+            raise denied(action, decision)
         self._check_turn()
         if isinstance(action, ReadPath):
             self._readable.add((action.path, action.shown))
@@ -174,7 +174,7 @@ class Gate:
             # What is asked about is the call: that of this tool was refused before says nothing.
             answer = self._put(question, approvals.changes, lambda: False, is_like_others=True)
         if not answer.allowed:
-            raise Denied(said_no(action, answer))
+            raise said_no(action, answer)
 
     @contextmanager
     def as_one(self) -> Iterator[None]:
@@ -216,7 +216,7 @@ class Gate:
             if answer is None:
                 continue
             if not answer.allowed:
-                raise Denied(said_no(action, answer, decision.reason if decision.cause == "others" else ""))
+                raise said_no(action, answer, decision.reason if decision.cause == "others" else "")
             # Meanwhile the mode may have become one in which a yes does not help.
             now = approvals.decide(action)
             return now if now.verdict == "deny" else Decision("allow", outside=decision.outside)
@@ -238,7 +238,7 @@ class Gate:
                 return not is_like_others and watch.has_refused(action)
 
             if watch.is_enough() or was_refused():
-                raise Denied(said_no_before(action, to_all=not was_refused()))
+                raise said_no_before(action, to_all=not was_refused())
             return approvals.put(
                 question,
                 self.interrupt,

@@ -38,6 +38,26 @@ class PastAnswer:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class WiderAnswer:
+    """A wider yes that a question could have had, for whoever could not be offered it there.
+
+    Attributes:
+        grant: how far it reaches.
+        always: it is kept for later sessions.
+        risks: the dangers that the person was shown.
+    """
+
+    grant: Grant
+    always: bool
+    risks: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What it is about, on one line."""
+        return words_of(self.grant)
+
+
 def listed_grant(kept: KeptGrant) -> PastAnswer:
     """An answer that is kept permanently, as a person reads it."""
     record = kept.record

@@ -1,4 +1,4 @@
-"""What the model is told when an action may not happen."""
+"""What is said when an action may not happen: to the model with what to do now, to the person without."""
 
 from __future__ import annotations
 
@@ -7,67 +7,72 @@ from pathlib import Path
 from tools.approval.actions import Action, ReadSecretFiles, describe
 from tools.approval.policy import Decision
 from tools.approval.questions import Answer
+from tools.errors import Denied
 
 _MOST_RULES = 3
+_NO_OTHER_WAY = "Do not try it again or another way; ask the user or go on without it."
+_NO_SAME_EFFECT = "Do not try to get the same effect another way; ask the user or go on without it."
 
 
-def denied(action: Action, decision: Decision) -> str:
+def denied(action: Action, decision: Decision) -> Denied:
     """The policy says no."""
+    what = describe(action)
+    if decision.cause == "person":
+        return Denied(
+            f"Refused: the user has said no to «{what}» for the rest of this session. {_NO_OTHER_WAY}",
+            f'Rejected: you said no to "{what}" for the rest of this session.',
+        )
+    told = f"Refused: «{what}» {decision.reason}. {_advice(decision)}"
+    mode = " In plan mode nothing is changed." if decision.cause == "plan" else ""
+    return Denied(told, f'Refused: "{what}" {decision.reason}.{mode}')
+
+
+def _advice(decision: Decision) -> str:
     match decision.cause:
         case "plan":
             return (
-                f"Refused: «{describe(action)}» {decision.reason}. In plan mode you read and think, and nothing is "
-                "changed; do not try another way. When the plan is complete, call exit_plan_mode with it: the user "
-                "then decides."
-            )
-        case "person":
-            return (
-                f"Refused: the user has said no to «{describe(action)}» for the rest of this session. Do not try it "
-                "again or another way; ask the user or go on without it."
+                "In plan mode you read and think, and nothing is changed; do not try another way. When the plan is "
+                "complete, call exit_plan_mode with it: the user then decides."
             )
         case "network":
             return (
-                f"Refused: «{describe(action)}» {decision.reason}. In this mode nobody is asked, and nobody has "
-                "allowed that host. For a server of the user's own use the terminal (curl), or ask the user to set "
-                "web.allow_private."
+                "In this mode nobody is asked, and nobody has allowed that host. For a server of the user's own use "
+                "the terminal (curl), or ask the user to set web.allow_private."
             )
         case "rule":
-            return (
-                f"Refused: «{describe(action)}» {decision.reason}. No mode and no answer changes that. Do not try to "
-                "get the same effect another way; ask the user or go on without it."
-            )
+            return f"No mode and no answer changes that. {_NO_SAME_EFFECT}"
         case "others":
             return (
-                f'Refused: "{describe(action)}" {decision.reason}. The user has to see such a text first, and in '
-                "this mode nobody is asked. Nothing was changed; tell the user what you would have remembered."
+                "The user has to see such a text first, and in this mode nobody is asked. Nothing was changed; tell "
+                "the user what you would have remembered."
             )
         case "secrets":
             return (
-                f'Refused: "{describe(action)}" {decision.reason}. The user has said no to that, and in this mode '
-                "nobody is asked. Commands that are proved to only look still run; ask the user, or go on without it."
+                "The user has said no to that, and in this mode nobody is asked. Commands that are proved to only "
+                "look still run; ask the user, or go on without it."
             )
         case "rule-unclear" | "outside":
             return (
-                f"Refused: «{describe(action)}» {decision.reason}. In this mode nobody is asked. Write it plainly, "
-                "do it in another way that needs no more than the session's directories, or ask the user."
+                "In this mode nobody is asked. Write it plainly, do it in another way that needs no more than the "
+                "session's directories, or ask the user."
             )
-    return f"Refused: «{describe(action)}» {decision.reason}. No mode allows it; do not try another way."
+    return "No mode allows it; do not try another way."
 
 
-def said_no_before(action: Action, *, to_all: bool) -> str:
+def said_no_before(action: Action, *, to_all: bool) -> Denied:
     """A program goes on asking for what the person has refused.
 
     Args:
         to_all: not to this alone, but to all that it has asked for lately.
     """
     why = "what this program wants was refused several times in a row" if to_all else "it was refused before"
-    return (
-        f"Denied: «{describe(action)}» was not asked about again ({why}). Nothing was changed. Do not try to get the "
-        "same effect another way; ask the user or go on without it."
+    return Denied(
+        f"Denied: «{describe(action)}» was not asked about again ({why}). Nothing was changed. {_NO_SAME_EFFECT}",
+        f"Rejected without a question: {why}.",
     )
 
 
-def said_no(action: Action, answer: Answer, reason: str = "") -> str:
+def said_no(action: Action, answer: Answer, reason: str = "") -> Denied:
     """The person says no, or nobody says yes.
 
     Args:
@@ -79,13 +84,29 @@ def said_no(action: Action, answer: Answer, reason: str = "") -> str:
     lasting = " This holds for the rest of the session." if answer.scope == "session" else ""
     words = f" The user said: «{answer.words}»" if answer.words else ""
     advice = "do as the user said" if answer.words else "ask the user or go on without it"
-    if isinstance(action, ReadSecretFiles):
-        rules = ", ".join(f"read: {_from(action.project, path)}" for path in action.paths[:_MOST_RULES])
-        advice += f" (approvals.allow: [{rules}] in the user's settings allows it without a question)"
-    return (
+    rule = _rule_for(action)
+    if rule:
+        advice += f" ({rule} in the user's settings allows it without a question)"
+    return Denied(
         f"Denied: «{describe(action)}» was not allowed ({cause}).{lasting}{words} Nothing was changed. "
-        f"Do not try to get the same effect another way; {advice}."
+        f"Do not try to get the same effect another way; {advice}.",
+        _to_the_person(answer, rule),
     )
+
+
+def _to_the_person(answer: Answer, rule: str) -> str:
+    if answer.note:
+        return f"Rejected: {answer.note}.{f' {rule} in your settings allows it without a question.' if rule else ''}"
+    words = f' You said: "{answer.words}"' if answer.words else ""
+    return f"Rejected{' for the rest of the session' if answer.scope == 'session' else ''}.{words}"
+
+
+def _rule_for(action: Action) -> str:
+    """The setting that would allow it; '' where there is none to name."""
+    if not isinstance(action, ReadSecretFiles):
+        return ""
+    rules = ", ".join(f"read: {_from(action.project, path)}" for path in action.paths[:_MOST_RULES])
+    return f"approvals.allow: [{rules}]"
 
 
 def _from(project: Path, path: Path) -> Path:

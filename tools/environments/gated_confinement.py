@@ -136,7 +136,7 @@ def _answered(
         wishes, denied = _sorted_out(gate, action, seen, can_hide=can_hide and not only_looks)
         if shown := [path for path in denied if path in printed]:
             why = f"may print {_named(shown)}, which a rule denies to read (name other paths after `--`)"
-            raise Denied(denied_by_policy(action, Decision("deny", why, "rule")))
+            raise denied_by_policy(action, Decision("deny", why, "rule"))
         if is_planning:
             refused = [wish for wish in wishes if not _is_allowed(gate, wish)]
         else:

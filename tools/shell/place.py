@@ -74,5 +74,6 @@ def _may_be_used(cwd: Path, memory: ShellMemory, ctx: ToolContext) -> bool:
         facts = ctx.fs.stat(cwd)
     except Denied as no:
         memory.go_home()
-        raise Denied(f"{no} Nothing was run in {cwd}; the next command starts in {ctx.cwd} again.") from no
+        nothing_run = f"Nothing was run in {cwd}; the next command starts in {ctx.cwd} again."
+        raise Denied(f"{no} {nothing_run}", no.shown and f"{no.shown} {nothing_run}") from no
     return facts is not None and facts.kind == "directory"

@@ -124,7 +124,7 @@ def _answer(params: dict[str, Any], reply: Reply, why: str = "") -> Answer:
 
 
 def _edits_below(cwd: Path, tool_call: dict[str, Any]) -> bool:
-    if tool_call.get("kind") != "edit":
+    if tool_call.get("kind") not in ("edit", "delete"):
         return False
     paths = [cwd / path for path in _paths(tool_call)]
     try:

@@ -52,7 +52,9 @@ class _Editor:
 
     def ask(self, question: Question) -> None:
         call = asked_card(question, Path("/srv"))
-        self._cards.fold(call)
+        update, call = self._cards.ask(call)
+        if update is not None:
+            self.view.fold(update)
         if self._folds:
             self.view.fold({"sessionUpdate": "tool_call_update", **call})
 

@@ -48,6 +48,50 @@ async def test_a_yes_for_the_session_is_listed_and_taken_back(talk: Talk, worksp
     assert len(_asked(talk)) == 2
 
 
+async def test_a_yes_for_the_session_is_widened_as_far_as_its_question_could_have_reached(
+    talk: Talk, workspace: Path
+) -> None:
+    talk.editor.on_permission = pick("allow_session")
+    await talk.say("write a.txt one")
+    listed = await talk.say("/permissions")
+    place = f"edit files below {workspace.resolve()}"
+    assert f"   - a: `{place}` (this session)\n   - b: `{place}` (every session here)" in listed
+    assert "`/permissions widen N a`" in listed
+    assert f"Allowed: `{place}` (this session)" in await talk.say("/permissions widen 1 a")
+    await talk.say("write b.txt two")
+    assert len(_asked(talk)) == 1
+    listed = await talk.say("/permissions")
+    assert f"2. allowed: `{place}` (this session)" in listed
+    assert f"   - a: `{place}` (every session here)" in listed
+    assert f"Allowed: `{place}` (every session here)" in await talk.say("/permissions widen 1 a")
+    other = await talk.editor.new_session(workspace)
+    await talk.editor.prompt(other, "write c.txt three")
+    assert len(_asked(talk)) == 1
+
+
+@pytest.mark.parametrize("words", ["widen 2 a", "widen 0 a", "widen x a", "widen 1 c", "widen 1 A", "widen 1 aa"])
+async def test_what_cannot_be_widened_changes_nothing(talk: Talk, words: str) -> None:
+    talk.editor.on_permission = pick("allow_session")
+    await talk.say("write a.txt one")
+    before = await talk.say("/permissions")
+    assert "nothing was changed" in await talk.say(f"/permissions {words}")
+    assert await talk.say("/permissions") == before
+
+
+async def test_a_yes_that_is_taken_back_is_not_widened(talk: Talk) -> None:
+    talk.editor.on_permission = pick("allow_session")
+    await talk.say("write a.txt one")
+    await talk.say("/permissions revoke 1")
+    assert "no answer number '1'" in await talk.say("/permissions widen 1 a")
+
+
+async def test_a_no_is_not_widened(talk: Talk) -> None:
+    talk.editor.on_permission = pick("reject_always")
+    await talk.say("write a.txt one")
+    assert "`/permissions widen" not in await talk.say("/permissions")
+    assert "nothing was changed" in await talk.say("/permissions widen 1 a")
+
+
 async def test_refusals_are_listed_and_forgotten(talk: Talk, workspace: Path):
     talk.editor.on_permission = pick("reject_always")
     await talk.say("write a.txt one")

@@ -154,3 +154,11 @@ def test_the_settings_choice_says_what_it_is(home: Path) -> None:
 def test_an_effort_that_the_model_does_not_have_is_the_settings_choice(home: Path) -> None:
     assert options(home, OPENAI, SessionChoices(effort="xhigh"))["thought_level"].value == "settings"
     assert options(home, OPENAI, SessionChoices(effort="high"))["thought_level"].value == "high"
+
+
+def test_the_values_of_an_option_say_what_they_belong_to(home: Path) -> None:
+    """Clients show the value alone."""
+    found = options(home, OPENAI)
+    names = {name: [choice.name for choice in found[name].choices] for name in ("edits", "thought_level")}
+    assert names["edits"] == ["Edits: as the mode says", "Edits: show every one first"]
+    assert all(name.startswith("Thinking: ") for name in names["thought_level"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.support.scenarios import (
     answers,
     asking,
+    collapsing,
     commands,
     editors_own,
     greeting,
@@ -23,7 +24,7 @@ from tests.support.scenarios.scenario import Scenario
 
 _BY_SUBJECT = (
     *(greeting, answers, tools, hands, questions, planning, asking, interruptions, steering),
-    *(sessions, options, commands, links, editors_own, servers),
+    *(sessions, options, commands, links, editors_own, servers, collapsing),
 )
 ALL: tuple[Scenario, ...] = tuple(scenario for module in _BY_SUBJECT for scenario in module.scenario.all)
 """Every scenario, by subject."""

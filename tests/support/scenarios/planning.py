@@ -31,7 +31,7 @@ async def plan_approved_with_edits(stage: Stage) -> None:
     """A plan that is approved into accept_edits: its edits are not asked for."""
     await stage.begin()
     await stage.choose("session/set_mode", modeId="plan")
-    stage.agent.on_permission = pick("plan_accept_edits")
+    stage.agent.on_permission = in_turn(pick("plan_accept_edits", "plan_default"), allow)
     await stage.prompt(_propose("Add instead of subtract."), "edit sums.py a - b => a + b", "say Done.")
 
 
@@ -41,7 +41,7 @@ async def plan_revised(stage: Stage) -> None:
     await stage.begin()
     await stage.choose("session/set_mode", modeId="plan")
     stage.fill({"reason": "Test it first."})
-    stage.agent.on_permission = in_turn(pick("plan_revise", "plan_reject"), pick("plan_accept_edits"))
+    stage.agent.on_permission = in_turn(pick("plan_revise", "plan_reject"), pick("plan_accept_edits", "plan_default"))
     await stage.prompt(_propose("Mend it."), _propose("Test it.", "Mend it."), "say I begin.")
 
 

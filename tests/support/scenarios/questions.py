@@ -45,7 +45,7 @@ async def edit_always_allowed(stage: Stage) -> None:
 async def edits_in_a_directory_allowed(stage: Stage) -> None:
     """A yes for a directory covers the files in it and below, and no others."""
     await stage.begin()
-    stage.agent.on_permission = in_turn(pick("allow_directory"), reject)
+    stage.agent.on_permission = in_turn(pick("allow_directory", "allow_session"), reject)
     await stage.prompt(
         "edit tests/test_sums.py 4 => 0",
         "write tests/more/test_new.py new\\n",
@@ -76,7 +76,7 @@ async def commands_like_it_allowed(stage: Stage) -> None:
     """A yes for commands that begin alike covers those, and no others; one for this command covers it alone."""
     stage.settings(approvals={"mode": "all"})
     await stage.begin()
-    stage.agent.on_permission = in_turn(pick("allow_prefix"), pick("allow_session"), reject)
+    stage.agent.on_permission = in_turn(pick("allow_prefix", "allow_session"), pick("allow_session"), reject)
     copies = ("run cp sums.py a.py", "run cp sums.py b.py")
     await stage.prompt(*copies, "run rm -f a.py", "run rm -f a.py", "run rm -f b.py", "say So.")
 

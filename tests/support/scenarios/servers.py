@@ -53,7 +53,7 @@ async def mcp_call_allowed_for_the_server(stage: Stage) -> None:
     """A yes for the server covers its other tools."""
     await stage.greet()
     await stage.open(mcpServers=[_server(stage, "db")])
-    stage.agent.on_permission = in_turn(pick("allow_server"))
+    stage.agent.on_permission = in_turn(pick("allow_server", "allow_session"))
     await _first_prompt(stage, _call("echo", text="hello"), _call("variable", text="NO_SUCH_VARIABLE"), "say Called.")
 
 

@@ -11,9 +11,10 @@ from typing import Any, Self
 
 from agent_core.config import ConfigSource
 from agent_core.home import Home
-from tests.support.editor import PROFILES, Editor
+from tests.support.editor import Editor
 from tests.support.editor_frames import Frame
 from tests.support.editor_host import RpcError
+from tests.support.editor_profiles import EVERY_PROFILE
 from tests.support.in_memory import serving
 from tests.support.model_server import ModelServer
 from tests.support.settings_files import configure, use_model
@@ -87,11 +88,11 @@ class Stage:
         running = serving(self.home, config=self._config, front_door=True)
         self.agent = await self._stack.enter_async_context(running)
         self.connections.append(self.agent.frames)
-        return await self.agent.initialize(PROFILES[self.profile], **changes)
+        return await self.agent.initialize(EVERY_PROFILE[self.profile], **changes)
 
     async def greet_with_notices(self) -> Any:
         """As `greet`, by a client that takes notices too."""
-        session = PROFILES[self.profile].get("session", {})
+        session = EVERY_PROFILE[self.profile].get("session", {})
         return await self.greet(session={**session, "notices": {}})
 
     async def open(self, **params: Any) -> str:

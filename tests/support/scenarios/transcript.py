@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.editor_frames import Frame
-from tests.support.editor_profiles import PROFILES
+from tests.support.editor_profiles import EVERY_PROFILE
 from tests.support.scenarios.merging import merged
 from tests.support.scenarios.ordering import ordered, withdrawn
 from tests.support.scenarios.stage import Stage
@@ -134,7 +134,7 @@ class _Lines:
         if (question := withdrawn(frame)) is not None:
             params["requestId"] = self._questions.get(question, question)
         if method == "initialize" and not self._whole:
-            more = _more(params["clientCapabilities"], PROFILES[self._profile])
+            more = _more(params["clientCapabilities"], EVERY_PROFILE[self._profile])
             return f"{method} {number}", {"offering as well": more} if more else {}
         place = self._place(params.pop("sessionId", None))
         if method == "session/update":
