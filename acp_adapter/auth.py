@@ -14,8 +14,8 @@ from agent_core.errors import RequestError
 CONFIGURED = "hermes-configured"
 """Uses what is configured; succeeds where that is a usable model."""
 
-TERMINAL = "hermes-setup"
-"""Runs `hermes-acp setup` in the client's terminal."""
+SETUP = "hermes-setup"
+"""Runs `hermes-acp setup` in the client's terminal; where the client has none for that, says to run it in one."""
 
 _LABEL = "Set up Hermes"
 
@@ -23,7 +23,7 @@ _LABEL = "Set up Hermes"
 def auth_methods(
     client: ClientCapabilities, launch: Sequence[str], environ: Mapping[str, str] = os.environ
 ) -> list[dict[str, Any]]:
-    """The `authMethods` of `initialize` (ACP v1, authentication), that of type agent first.
+    """The `authMethods` of `initialize` (ACP v1, authentication): what is configured first, then setup.
 
     A client that knows terminals only by `_meta` gets the second without the type, which it must not be sent.
 
@@ -38,11 +38,12 @@ def auth_methods(
         "description": "Uses the model and key from Hermes' own settings (config.yaml, .env or environment).",
     }
     if not (client.terminal_auth or client.terminal_auth_meta):
-        return [configured]
+        told = "Run `hermes-acp setup` in a terminal: it asks for a provider, a model and a key. Then choose this."
+        return [configured, {"id": SETUP, "type": "agent", "name": _LABEL, "description": told}]
     home = environ.get("HERMES_HOME", "").strip()
     env = {"HERMES_HOME": home} if home else {}
     terminal: dict[str, Any] = {
-        "id": TERMINAL,
+        "id": SETUP,
         "name": _LABEL,
         "description": "Choose a provider and a model in a terminal, and store the key.",
     }
@@ -56,17 +57,11 @@ def auth_methods(
     return [configured, terminal]
 
 
-def check_method(method_id: str, client: ClientCapabilities) -> None:
-    """Whether `authenticate` may be called with this id.
-
-    The terminal's is accepted too where it was offered: clients call with it after setup has run.
+def check_method(method_id: str) -> None:
+    """Whether `authenticate` may be called with this id; setup's is for afterwards: it succeeds once that has run.
 
     Raises:
-        RequestError: no such method was offered.
+        RequestError: no such method is offered.
     """
-    offered = [CONFIGURED]
-    if client.terminal_auth or client.terminal_auth_meta:
-        offered.append(TERMINAL)
-    if method_id not in offered:
-        names = " and ".join(repr(name) for name in offered)
-        raise RequestError(f"There is no authentication method {method_id!r} here; there is {names}.")
+    if method_id not in {CONFIGURED, SETUP}:
+        raise RequestError(f"There is no authentication method {method_id!r}. Use {CONFIGURED!r} or {SETUP!r}.")

@@ -67,8 +67,9 @@ class SessionDesk:
         archive, seed, choices = self.factory.sessions.archive, self.session.seed, self.session.choices
         self.factory.sessions.store.settle(seed.session_id)
         source = archive.get(seed.session_id).source
-        roots = tuple(str(root) for root in seed.extra_roots)
-        new = NewSession(new_session_id(), str(seed.cwd), roots, source, choices.mode, options=choices.stored())
+        new = NewSession(
+            new_session_id(), str(seed.cwd), seed.named_roots, source, choices.mode, options=choices.stored()
+        )
         return archive.fork(seed.session_id, new).id
 
     def steer(self, text: str) -> bool:

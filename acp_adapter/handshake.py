@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from acp_adapter.auth import auth_methods
 from acp_adapter.capabilities import ClientCapabilities
@@ -20,6 +20,7 @@ from acp_adapter.first_answer import FirstAnswer, Shown
 from acp_adapter.version import __version__
 from agent_core.errors import HermesError, RequestError
 from tools.light_dataclass import dataclass
+from tools.paths import one_slash
 
 if TYPE_CHECKING:
     from agent_core.choices import SessionChoices
@@ -30,12 +31,28 @@ if TYPE_CHECKING:
 PROTOCOL_VERSION = 1
 
 
+class MissingDirectory(NamedTuple):
+    """A further directory of a session that cannot be used, and why."""
+
+    path: Path
+    reason: str
+
+
+class Directories(NamedTuple):
+    """Where a session works: its directory, further ones, and those of the latter that are not there."""
+
+    cwd: Path
+    roots: tuple[Path, ...]
+    missing: tuple[MissingDirectory, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class SessionSeed:
     """A new session as far as the handshake makes it; `SessionManager` grows the rest when the server is up.
 
     Attributes:
         servers: the MCP servers that the client wants in it.
+        missing: further directories that the client named and that are not there.
     """
 
     session_id: str
@@ -43,6 +60,12 @@ class SessionSeed:
     extra_roots: tuple[Path, ...]
     servers: tuple[ServerSpec, ...]
     choices: SessionChoices
+    missing: tuple[MissingDirectory, ...] = ()
+
+    @property
+    def named_roots(self) -> tuple[str, ...]:
+        """All further directories that the client named, as they are stored: one may be there again next time."""
+        return tuple(str(path) for path in (*self.extra_roots, *(each.path for each in self.missing)))
 
 
 @dataclass(slots=True)
@@ -107,13 +130,23 @@ def initialize_result(client: ClientCapabilities) -> dict[str, Any]:
     }
 
 
-def check_place(cwd: object, additional_directories: Sequence[object]) -> tuple[Path, tuple[Path, ...]]:
-    """The directories of a session.
+def check_place(cwd: object, additional_directories: Sequence[object]) -> Directories:
+    """The directories of a session. Without a further one it can still work; without its own it cannot.
 
     Raises:
-        RequestError: one is not absolute or not there.
+        RequestError: `cwd` is not there, or a further one is not absolute.
     """
-    return _directory("cwd", cwd), tuple(_directory("additionalDirectories", path) for path in additional_directories)
+    place = Path(directory_name("cwd", cwd))
+    if problem := _problem_of(place):
+        raise RequestError(f"cwd {cwd!r} cannot be used: {problem}. Open an existing directory.")
+    roots, missing = [], []
+    for name in additional_directories:
+        root = Path(directory_name("additionalDirectories", name))
+        if problem := _problem_of(root):
+            missing.append(MissingDirectory(root, problem))
+        else:
+            roots.append(root)
+    return Directories(place, tuple(roots), tuple(missing))
 
 
 def open_session(
@@ -122,7 +155,7 @@ def open_session(
     """Check what `session/new` asks for and make a session of it.
 
     Raises:
-        RequestError: a directory is not absolute or not there, or an MCP server is not described as it must be.
+        RequestError: its directory is not there, or an MCP server is not described as it must be.
         AuthRequired: no usable model is configured, or the person has signed out.
         SettingsError: the settings contradict themselves.
     """
@@ -130,14 +163,14 @@ def open_session(
     from agent_core.providers.resolution.resolve import resolve_model  # noqa: PLC0415 - not needed for initialize
     from agent_core.signed_out import SignedOut  # noqa: PLC0415 - not needed for initialize
 
-    directory, extra = check_place(cwd, additional_directories)
+    directory, extra, missing = check_place(cwd, additional_directories)
     SignedOut(config.home).check()
     resolve_model(config)
     choices = SessionChoices(
         mode="dont_ask" if _asks_nobody(config, (directory, *extra)) else "default",
         editor_terminals=config.settings.editor.terminals,
     )
-    return SessionSeed(new_session_id(), directory, extra, servers_of(mcp_servers), choices)
+    return SessionSeed(new_session_id(), directory, extra, servers_of(mcp_servers), choices, missing)
 
 
 def reopen_session(
@@ -150,9 +183,9 @@ def reopen_session(
     """
     from agent_core.choices import SessionChoices  # noqa: PLC0415 - not needed for initialize
 
-    directory, extra = check_place(cwd, additional_directories)
+    directory, extra, missing = check_place(cwd, additional_directories)
     choices = SessionChoices(editor_terminals=shown.editor_terminals)
-    return SessionSeed(new_session_id(), directory, extra, servers_of(mcp_servers), choices)
+    return SessionSeed(new_session_id(), directory, extra, servers_of(mcp_servers), choices, missing)
 
 
 def _asks_nobody(config: Configuration, roots: Sequence[Path]) -> bool:
@@ -243,22 +276,34 @@ def directory_name(name: str, value: object) -> str:
     """A directory as sessions have it, whether or not it is still there.
 
     Raises:
-        RequestError: it is not absolute.
+        RequestError: it is not absolute, and not `cwd`, which is taken from the process's own directory then.
     """
-    if not isinstance(value, str) or not os.path.isabs(value):  # noqa: PTH117
+    is_path = isinstance(value, str) and "\0" not in value and (os.path.isabs(value) or (name == "cwd" and value))  # noqa: PTH117
+    if not isinstance(value, str) or not is_path:
         raise RequestError(f"{name} must be an absolute path to a directory; it is {value!r}.")
+    path = value if os.path.isabs(value) else _from_own_directory(value)  # noqa: PTH117
     # Dots are resolved as the system does: across a symbolic link, cutting them out names another directory.
-    return os.path.realpath(value) if ".." in Path(value).parts else str(Path(value))
+    return one_slash(os.path.realpath(path) if ".." in Path(path).parts else str(Path(path)))
 
 
-def _directory(name: str, value: object) -> Path:
-    if not isinstance(value, str) or not os.path.isabs(value):  # noqa: PTH117
-        raise RequestError(f"{name} must be an absolute path to a directory; it is {value!r}.")
+def _from_own_directory(value: str) -> str:
+    """A relative `cwd`, which some clients send as they were given it: they start us where they mean it."""
+    import logging  # noqa: PLC0415 - most clients send what the protocol wants
+
     try:
-        found = os.stat(value)  # noqa: PTH116
-    except (OSError, ValueError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "it is not a valid path"
-        raise RequestError(f"{name} {value!r} cannot be used: {reason}. Open an existing directory.") from problem
-    if not stat.S_ISDIR(found.st_mode):
-        raise RequestError(f"{name} {value!r} is not a directory.")
-    return Path(directory_name(name, value))
+        path = os.path.join(os.getcwd(), value)  # noqa: PTH109, PTH118
+    except OSError as problem:
+        raise RequestError(f"cwd must be an absolute path to a directory; it is {value!r}.") from problem
+    logging.getLogger(__name__).info("cwd %r is relative: it is taken as %s", value, path)
+    return path
+
+
+def _problem_of(directory: Path) -> str:
+    """Why a directory cannot be worked in; '' if it can."""
+    try:
+        found = os.stat(directory)  # noqa: PTH116
+    except OSError as problem:
+        return problem.strerror or type(problem).__name__
+    except ValueError:
+        return "it is not a valid path"
+    return "" if stat.S_ISDIR(found.st_mode) else "it is not a directory"

@@ -11,9 +11,11 @@ from collections.abc import Sequence
 
 MODULE = "acp_adapter"
 SETUP = "setup"
+SERVE = "acp"
+"""Means nothing: clients that were written for another program's command line have it in theirs."""
 
 _WITH_VALUE = frozenset({"--model", "--provider", "--base-url", "--profile", "--record"})
-_ALONE = frozenset({"--offline", "--verbose"})
+_ALONE = frozenset({"--offline", "--verbose", SERVE})
 _INTERPRETERS_WITH_VALUE = frozenset({"-X", "-W", "--check-hash-based-pycs"})
 
 

@@ -56,10 +56,16 @@ def updates_of(event: SessionEvent, client: ClientCapabilities) -> list[dict[str
         return bare(event)
 
 
-def list_result(page: SessionPage) -> dict[str, Any]:
-    """The answer to `session/list`."""
+def list_result(page: SessionPage, cwd: str | None) -> dict[str, Any]:
+    """The answer to `session/list`.
+
+    Args:
+        cwd: the directory that was asked for. When they were stored it may have been spelled otherwise; clients
+            compare it with what they asked for.
+    """
     cursor = {} if page.next_cursor is None else {"nextCursor": page.next_cursor}
-    return {"sessions": [_info(session) for session in page.sessions], **cursor}
+    own = {} if cwd is None else {"cwd": cwd}
+    return {"sessions": [{**_info(session), **own} for session in page.sessions], **cursor}
 
 
 def _info(session: SessionRecord) -> dict[str, Any]:

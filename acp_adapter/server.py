@@ -45,7 +45,6 @@ from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.options import Option
 from agent_core.rehearsing import Rehearsed
-from agent_core.sessions.records import SessionPage
 
 if TYPE_CHECKING:
     from acp_adapter.blocks import Block
@@ -143,7 +142,7 @@ class HermesACPAgent:
     @_method
     async def authenticate(self, method_id: str, **_: object) -> dict[str, Any]:
         """ACP `authenticate`: succeeds when a usable model is configured; takes back a `logout`."""
-        check_method(method_id, self._sessions.client)
+        check_method(method_id)
         await self._blocking(self._factory.sign_in)
         return {}
 
@@ -203,11 +202,11 @@ class HermesACPAgent:
         """ACP `session/list`."""
         archive, mine = self._factory.sessions.archive, [session.id for session in self._sessions.all()]
 
-        def page() -> SessionPage:
+        def listed() -> dict[str, Any]:
             place = None if cwd is None else directory_name("cwd", cwd)
-            return archive.page(cwd=place, cursor=cursor, with_empty=mine)
+            return list_result(archive.page(cwd=place, cursor=cursor, with_empty=mine), place)
 
-        return list_result(await self._blocking(page))
+        return await self._blocking(listed)
 
     @_method
     async def prompt(
@@ -307,7 +306,7 @@ class HermesACPAgent:
 
         def look() -> Place:
             self._factory.signed_out.check()
-            return Place(*check_place(cwd, _listed(meta.directories)), servers)
+            return Place(check_place(cwd, _listed(meta.directories)), servers)
 
         return await self._blocking(look)
 

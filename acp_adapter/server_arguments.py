@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from acp_adapter.cli import SUBCOMMANDS
+from acp_adapter.launch import SERVE
 from acp_adapter.version import __version__
 from tools.light_dataclass import dataclass
 
@@ -25,7 +26,7 @@ class ServerOptions:
 
 def parse_arguments(arguments: list[str]) -> ServerOptions:
     """The options in `arguments`; wrong ones end the process with a usage message on stderr."""
-    if not arguments:
+    if arguments in ([], [SERVE]):
         return ServerOptions()
     import argparse  # noqa: PLC0415
 
@@ -45,7 +46,8 @@ def parse_arguments(arguments: list[str]) -> ServerOptions:
     parser.add_argument("--profile", metavar="NAME", help="use ~/.hermes/profiles/NAME as the home directory")
     parser.add_argument("--verbose", action="store_true", help="log to stderr too")
     parser.add_argument("--record", metavar="FILE", help="keep what goes over the wire in this file, without secrets")
-    if not arguments[0].startswith("-"):
+    parser.add_argument(SERVE, nargs="?", choices=[SERVE], help=argparse.SUPPRESS)
+    if not arguments[0].startswith("-") and arguments[0] != SERVE:
         parser.error(f"there is no command {arguments[0]!r}; the commands are: {', '.join(SUBCOMMANDS)}")
     found = parser.parse_args(arguments)
     if found.offline:
@@ -57,4 +59,5 @@ def parse_arguments(arguments: list[str]) -> ServerOptions:
 
 def _commands() -> str:
     lines = [f"  {name:<12} {purpose}" for name, purpose in SUBCOMMANDS.items()]
+    lines.append(f"  {SERVE:<12} the server, as without a command: what many clients call")
     return "\n".join(["commands:", *lines, "", "`hermes-acp COMMAND --help` has the options of each."])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 from collections.abc import Sequence
 from dataclasses import field
@@ -62,6 +63,7 @@ class SessionState:
         behind: how it stands with news of the background.
         rehearsed: what its first prompt can go on from; None: nothing.
         call_ids: those of cards that the editor may know; also of calls that were taken back or never stored.
+        warnings: what the person should know of it, to be told with its next turn.
         is_new: it was opened here and has not come to a first turn; nobody else can have deleted what is not stored.
     """
 
@@ -93,6 +95,7 @@ class SessionState:
     servers_awaited: bool = False
     failures_told: set[str] = field(default_factory=set)
     call_ids: set[str] = field(default_factory=set)
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def id(self) -> str:
@@ -130,15 +133,26 @@ class SessionState:
             if late:
                 self.late.append(late)
 
+    def take_warnings(self) -> list[str]:
+        """What the person should know and was not told yet."""
+        warnings, self.warnings = self.warnings, []
+        return warnings
+
     def show_terminal(self, call_id: str, terminal_id: str) -> None:
         """A command of the running turn runs in a terminal of the editor's; from a worker thread."""
         if self.bridge is not None:
             self.bridge.on_terminal(call_id, terminal_id)
 
-    def cancel(self) -> None:
-        """Cancel the running prompt and those that wait behind it."""
-        for ticket in list(self.tickets):
+    def cancel(self, before: CancelToken | None = None) -> bool:
+        """Cancel the running prompt and those that wait behind it; False where there is none.
+
+        Args:
+            before: of a prompt that stays, with those that came behind it.
+        """
+        cancelled = list(itertools.takewhile(lambda ticket: ticket.token is not before, list(self.tickets)))
+        for ticket in cancelled:
             ticket.token.cancel()
+        return bool(cancelled)
 
     @property
     def model_used(self) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
@@ -15,13 +15,13 @@ from acp_adapter.commands.of_plugins import as_slash
 from acp_adapter.commands.shelf import CommandShelf, refusal_in
 from acp_adapter.commands.typed import offered
 from acp_adapter.editor_calls import SessionCalls
-from acp_adapter.handshake import SessionSeed, new_session_id
+from acp_adapter.handshake import Directories, SessionSeed, new_session_id
 from acp_adapter.outbox import Outbox
 from acp_adapter.permissions import EditorApprover
 from acp_adapter.session import SessionState
 from acp_adapter.surroundings import with_editor_files, with_editor_terminals, with_servers
 from acp_adapter.transport import Transport
-from agent_core.errors import RequestError, UnknownSession
+from agent_core.errors import RequestError, SessionClosed, StoreError, UnknownSession
 from agent_core.events import SessionEvent
 from agent_core.factory import AgentFactory
 from agent_core.sessions.records import NewSession, SessionRecord
@@ -29,6 +29,7 @@ from agent_core.workspace import Workspace
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
+    from agent_core.choices import SessionChoices
     from agent_core.mcp.session_servers import SessionServers
     from agent_core.mcp.specs import ServerSpec
 
@@ -36,6 +37,7 @@ log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 _LONGEST_SOURCE = 100
+_MISSING = "The directory {path} is not used: {reason}. When it is there, open the session again."
 
 Deliver = Callable[[SessionState, SessionEvent], int]
 
@@ -52,9 +54,12 @@ class RunBlocking(Protocol):
 class Place:
     """Where a session shall work, and the MCP servers that the client wants in it."""
 
-    cwd: Path
-    roots: tuple[Path, ...]
+    directories: Directories
     servers: tuple[ServerSpec, ...] = ()
+
+    def seed(self, session_id: str, choices: SessionChoices) -> SessionSeed:
+        """A session of that id there."""
+        return SessionSeed(session_id, *self.directories[:2], self.servers, choices, self.directories.missing)
 
 
 class SessionManager:
@@ -79,6 +84,7 @@ class SessionManager:
         self._deliver = deliver
         self.client = ClientCapabilities()
         self._sessions: dict[str, SessionState] = {}
+        self._closed: set[str] = set()
         self._unloading: set[asyncio.Task[None]] = set()
         self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.source = ""
@@ -120,9 +126,9 @@ class SessionManager:
 
         def prepare(place: Place) -> tuple[SessionRecord, SessionSeed, _Prepared]:
             record = library.archive.get(session_id)
-            choices = self._factory.choices(record)
-            seed = SessionSeed(session_id, place.cwd, place.roots, place.servers, choices)
-            return record, seed, self._prepare(seed, lambda: library.move(session_id, *_places(place)))
+            seed = place.seed(session_id, self._factory.choices(record))
+            move = partial(library.move, session_id, str(seed.cwd), seed.named_roots)
+            return record, seed, self._prepare(seed, move)
 
         def check() -> None:
             library.store.settle(session_id)
@@ -162,8 +168,7 @@ class SessionManager:
         def prepare() -> tuple[SessionRecord, SessionSeed, _Prepared]:
             archive = self._factory.sessions.archive
             self._factory.sessions.store.settle(session_id)
-            choices = self._factory.choices(archive.get(session_id))
-            seed = SessionSeed(new_session_id(), place.cwd, place.roots, place.servers, choices)
+            seed = place.seed(new_session_id(), self._factory.choices(archive.get(session_id)))
             made = list[SessionRecord]()
             prepared = self._prepare(seed, lambda: made.append(archive.fork(session_id, self._new(seed), until)))
             return made[0], seed, prepared
@@ -177,13 +182,15 @@ class SessionManager:
         """The live session of that id; one that is being restored, closed or deleted just now is waited for.
 
         Raises:
-            UnknownSession: there is none.
+            UnknownSession: there is none. SessionClosed: it is stored, and not live.
         """
         changing = self._changing.get(session_id)
         if changing is not None:
             # Not only while it is locked: between two who change it, it is not, and the next one's turn has come.
             async with changing:
                 pass
+        if session_id not in self._sessions and await self._is_stored(session_id):
+            raise SessionClosed(session_id)
         return self.get(session_id)
 
     def get(self, session_id: str) -> SessionState:
@@ -221,14 +228,18 @@ class SessionManager:
             await self._end(session)
 
     async def close_named(self, session_id: str) -> None:
-        """Close the session of that id: the one that is live when all that was asked of it before is done.
+        """Close the session of that id: the one that is live when all that was asked of it before is done. One that
+        is closed already stays so.
 
         Raises:
             UnknownSession: there is none.
         """
         # Looked up here: a load that was asked for before this puts a new one in the old one's place.
         async with self._change(session_id):
-            await self._end(self.get(session_id))
+            is_closed = session_id in self._closed or await self._is_stored(session_id)
+            if session_id in self._sessions or not is_closed:
+                await self._end(self.get(session_id))
+                self._closed.add(session_id)  # what was never prompted is not stored
 
     async def delete(self, session_id: str) -> None:
         """Remove a session, live or stored, and every trace of it; without one of that id nothing happens.
@@ -243,7 +254,7 @@ class SessionManager:
                 await self._run_blocking(lambda: library.delete(session_id))
                 return
             # What will not be deleted is not cancelled, and what cannot be is not closed.
-            await self._run_blocking(lambda: library.refuse_held(session_id))
+            await self._run_blocking(lambda: library.refuse_held(session_id, "deleted"))
             live.cancel()
             live.workspace.children.cancel()
             async with live.turn:
@@ -261,6 +272,16 @@ class SessionManager:
             await self._run_blocking(lambda: self._free(session))
         # A title or a list of models may still be on its way; the editor knows no such session any more.
         await session.outbox.close()
+
+    async def _is_stored(self, session_id: str) -> bool:
+        def look() -> bool:
+            try:
+                self._factory.sessions.archive.get(session_id)
+            except (UnknownSession, StoreError):
+                return False
+            return True
+
+        return await self._run_blocking(look)
 
     def _change(self, session_id: str) -> asyncio.Lock:
         """Held while a session of that id comes to be live, is closed or deleted."""
@@ -328,6 +349,7 @@ class SessionManager:
             shelf=prepared.shelf,
             servers=prepared.servers,
             idle_seconds=prepared.idle_seconds,
+            warnings=[_MISSING.format(path=path, reason=reason) for path, reason in seed.missing],
         )
         self._sessions[seed.session_id] = session
         if (servers := prepared.servers) is not None:
@@ -338,9 +360,9 @@ class SessionManager:
         return session
 
     def _new(self, seed: SessionSeed) -> NewSession:
-        roots = _texts(seed.extra_roots)
         source, choices = self.source[:_LONGEST_SOURCE] or "acp", seed.choices
-        return NewSession(seed.session_id, str(seed.cwd), roots, source, choices.mode, options=choices.stored())
+        options = choices.stored()
+        return NewSession(seed.session_id, str(seed.cwd), seed.named_roots, source, choices.mode, options=options)
 
     def _prepare(self, seed: SessionSeed, store: Callable[[], object]) -> _Prepared:
         """What a session needs that `store` stores; where one of the two fails, nothing of it is left."""
@@ -390,11 +412,3 @@ class _Prepared:
     servers: SessionServers | None
     timeout: float
     idle_seconds: float
-
-
-def _places(place: Place) -> tuple[str, tuple[str, ...]]:
-    return str(place.cwd), _texts(place.roots)
-
-
-def _texts(paths: Sequence[Path]) -> tuple[str, ...]:
-    return tuple(str(path) for path in paths)

@@ -79,7 +79,7 @@ class TurnWork:
                 # The turn never begins: nobody else would let go of its journal, and of the attachments in it.
                 self.factory.sessions.store.end_turn(session.id, bridge.turn_id, "error", public_text(problem))
             raise
-        for text in session.workspace.approvals.take_warnings():
+        for text in (*session.take_warnings(), *session.workspace.approvals.take_warnings()):
             bridge.on_notice(text, "warning")
         name_after_prompt(self.factory.sessions.store, session, said)
         roots = session.workspace.approvals.rules.roots
@@ -239,9 +239,8 @@ class TurnWork:
             UnknownSession: there is none any more. SessionInUse: another process has it.
         """
         session = self.session
-        roots = tuple(str(root) for root in session.seed.extra_roots)
         try:
-            self.factory.sessions.take(session.id, str(session.seed.cwd), roots)
+            self.factory.sessions.take(session.id, str(session.seed.cwd), session.seed.named_roots)
         except UnknownSession:
             # One that was open for long without a prompt may have been tidied away; it begins anew.
             if not session.is_new:

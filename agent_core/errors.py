@@ -6,6 +6,7 @@ HermesError                     has `public`, a sentence or two for the user, an
 │   └── KeyMissing              a service is chosen, and there is no key for it
 ├── RequestError                what a client asked for cannot be done as asked
 │   ├── UnknownSession
+│   │   └── SessionClosed       it is stored, and not open in this process
 │   └── SessionInUse            another process prompts the session
 ├── HookRefused                 a hook of the user's does not let the turn begin, or go on
 ├── StoreError                  the conversation could not be stored or read; `kind` says why
@@ -43,7 +44,17 @@ class SettingsError(HermesError):
 
 
 class AuthRequired(HermesError):
-    """There is no model that could be asked: nothing is configured, or a key is missing."""
+    """There is no model that could be asked: nothing is configured, or a key is missing.
+
+    The text begins with what to do: many clients show only its first words.
+
+    Attributes:
+        cause: what is missing, without what to do about it.
+    """
+
+    def __init__(self, text: str, cause: str = "") -> None:
+        super().__init__(text)
+        self.cause = cause or text
 
 
 class KeyMissing(AuthRequired):
@@ -56,8 +67,8 @@ class KeyMissing(AuthRequired):
         page: where the service's keys are made, '' if that is not known.
     """
 
-    def __init__(self, text: str, *, title: str, variable: str, file: str, page: str) -> None:
-        super().__init__(text)
+    def __init__(self, text: str, *, cause: str, title: str, variable: str, file: str, page: str) -> None:
+        super().__init__(text, cause)
         self.title, self.variable, self.file, self.page = title, variable, file, page
 
 
@@ -68,9 +79,18 @@ class RequestError(HermesError):
 class UnknownSession(RequestError):
     """The session id names no session."""
 
-    def __init__(self, session_id: str) -> None:
-        super().__init__(f"There is no session {session_id!r} in this home. Choose another one, or open a new one.")
+    def __init__(self, session_id: str, text: str = "") -> None:
+        super().__init__(
+            text or f"There is no session {session_id!r} in this home. Choose another one, or open a new one."
+        )
         self.session_id = session_id
+
+
+class SessionClosed(UnknownSession):
+    """The session is stored, and the client has not opened it, or has closed it."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(session_id, f"Session {session_id!r} is closed. Load or resume it, then try again.")
 
 
 class SessionInUse(RequestError):

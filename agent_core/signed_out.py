@@ -48,8 +48,9 @@ class SignedOut:
         """
         if self.is_set():
             raise AuthRequired(
-                "You have signed out of Hermes. Sign in with «Use the configured model», which needs no new key, or "
-                "run `hermes-acp setup` in a terminal."
+                "Sign in with “Use the configured model”, which needs no new key, or run `hermes-acp setup` in a "
+                "terminal: you have signed out of Hermes.",
+                "you have signed out of Hermes",
             )
 
     def mark(self) -> None:

@@ -1,11 +1,11 @@
-"""`/model` and `/mode`: what is chosen for the session, shown and changed."""
+"""`/model`, `/mode`, `/plan` and `/reasoning`: what is chosen for the session, shown and changed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from acp_adapter.commands.command import Desk, Told, Typed
+from acp_adapter.commands.command import AsPrompt, Desk, Outcome, Told, Typed
 from acp_adapter.commands.markdown import code, plain
 from agent_core.errors import RequestError
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _MOST_SHOWN = 60
 _MOST_OF_A_GROUP = 12
 _MOST_ALIKE = 10
+_DOCTOR = "Look at your settings (`hermes-acp doctor`)."
+_HOW = {"thought_level": "The model has no levels of it; `/model` chooses another one."}
+_SHOWS = {"show": True, "hide": False}
 
 
 def choose_model(typed: Typed, desk: Desk) -> Told:
@@ -25,6 +28,22 @@ def choose_model(typed: Typed, desk: Desk) -> Told:
 def choose_mode(typed: Typed, desk: Desk) -> Told:
     """Without words show the modes, with one choose it."""
     return _choose("mode", "Mode", typed, desk)
+
+
+def choose_effort(typed: Typed, desk: Desk) -> Told:
+    """How much the model thinks, shown or chosen; `show` and `hide` are about whether its thoughts are shown."""
+    if (shown := _SHOWS.get(typed.words.lower())) is not None:
+        desk.choose("thoughts", shown)
+        return Told("The model's thinking is shown." if shown else "The model's thinking is not shown.")
+    return _choose("thought_level", "Thinking", typed, desk)
+
+
+def plan_first(typed: Typed, desk: Desk) -> Outcome:
+    """Choose the mode in which nothing is changed; with words, these are the prompt."""
+    desk.choose("mode", "plan")
+    if typed.rest:
+        return AsPrompt(typed.rest)
+    return Told(f"Mode: {code('plan')}. Nothing is changed until you approve a plan; `/mode default` ends this.")
 
 
 def matching(wanted: str, choices: Sequence[Choice]) -> Sequence[Choice]:
@@ -40,9 +59,7 @@ def matching(wanted: str, choices: Sequence[Choice]) -> Sequence[Choice]:
 def _choose(option_id: str, title: str, typed: Typed, desk: Desk) -> Told:
     option = next((one for one in desk.options() if one.id == option_id), None)
     if option is None:
-        raise RequestError(
-            f"There is no {title.lower()} to choose here. Look at your settings (`hermes-acp doctor`)."
-        )
+        raise RequestError(f"There is no {title.lower()} to choose here. {_HOW.get(option_id, _DOCTOR)}")
     if not typed.words:
         return Told(_shown(title, option, typed.command.name))
     choices = list(_choices(option))

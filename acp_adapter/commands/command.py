@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from agent_core.events import Command
-from agent_core.prompt_parts import SaidPart, SaidText
+from agent_core.prompt_parts import SaidAudio, SaidImage, SaidPart, SaidText
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -56,17 +56,25 @@ class Typed:
         parts: the whole prompt.
         words: the same without what is not text. For a name, a number or a format, which only the person may type: a
             mention may be called like one.
+        begins_at: the part that begins with the command's name.
     """
 
     command: SlashCommand
     rest: str
     parts: tuple[SaidPart, ...] = ()
     words: str = ""
+    begins_at: int = 0
 
     @property
     def attached(self) -> int:
-        """How many things that are not text came with it."""
-        return sum(not isinstance(part, SaidText) for part in self.parts)
+        """How many things that are not text the person sent with it.
+
+        Links and documents before the command were not: editors put the open file there by themselves.
+        """
+        return sum(
+            isinstance(part, SaidImage | SaidAudio) or (at > self.begins_at and not isinstance(part, SaidText))
+            for at, part in enumerate(self.parts)
+        )
 
 
 Run = Callable[[Typed, "Desk"], Outcome]

@@ -1,4 +1,4 @@
-"""Commands that only look: `/version`, `/tools`, `/mcp`, `/cost`."""
+"""Commands that only look: `/version`, `/tools`, `/mcp`, `/cost`, `/config`."""
 
 from __future__ import annotations
 
@@ -43,6 +43,15 @@ def show_version(_typed: Typed, _desk: Desk) -> Told:
     return Told(
         f"hermes-acp {__version__}, ACP protocol {PROTOCOL_VERSION}, {_SDK} {sdk}, "
         f"Python {platform.python_version()} on {platform.system()}."
+    )
+
+
+def show_settings(_typed: Typed, desk: Desk) -> Told:
+    """Where the settings are, and how they are changed."""
+    return Told(
+        f"The settings are in {code(str(desk.factory.home.config_file))}. `hermes-acp setup` in a terminal changes "
+        "the model and its key, `hermes-acp doctor` checks everything. For this session alone, `/model` chooses the "
+        "model, `/mode` when you are asked, `/reasoning` how much the model thinks."
     )
 
 

@@ -1,15 +1,24 @@
-"""The one table of built-in commands. A new one is an entry here and a function."""
+"""The table of built-in commands, and of names that people know from other agents. A new one is an entry here and a
+function.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from acp_adapter.commands.choosing import choose_mode, choose_model
+from acp_adapter.commands.choosing import choose_effort, choose_mode, choose_model, plan_first
 from acp_adapter.commands.command import Desk, SlashCommand, Told, Typed
 from acp_adapter.commands.compacting import compact
 from acp_adapter.commands.context import show_context
 from acp_adapter.commands.keeping import export, fork, name_session, reset
-from acp_adapter.commands.looking import show_cost, show_servers, show_status, show_tools, show_version
+from acp_adapter.commands.looking import (
+    show_cost,
+    show_servers,
+    show_settings,
+    show_status,
+    show_tools,
+    show_version,
+)
 from acp_adapter.commands.markdown import code, plain
 from acp_adapter.commands.memory import manage_memory
 from acp_adapter.commands.permissions import manage_permissions
@@ -18,8 +27,9 @@ from acp_adapter.commands.prompts import queue, review, steer, write_agents_file
 from acp_adapter.commands.rewinds import rewind
 from acp_adapter.commands.server_prompts import prompts_beside
 from acp_adapter.commands.skills import show_skills, skills_beside
-from acp_adapter.commands.tasks import manage_tasks
+from acp_adapter.commands.tasks import manage_tasks, stop_turn
 from agent_core.events import Command
+from tools.light_dataclass import dataclass
 
 
 def _help(_typed: Typed, desk: Desk) -> Told:
@@ -94,7 +104,91 @@ COMMANDS = (
     SlashCommand("version", "Show which version this is", show_version),
 )
 
-ALIASES: Mapping[str, str] = {"compress": "compact"}
-"""Other names by which people know commands; they are not offered."""
-
 BUILT_IN: Mapping[str, SlashCommand] = {command.name: command for command in COMMANDS}
+
+FOR_THE_MODEL = "If this was for the model, send it again with a word before it."
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a name does that people know from other agents. It is not offered.
+
+    Attributes:
+        words: how many may follow it; with more, it is for the model (`/login answers with 404`). None: any number.
+    """
+
+    command: SlashCommand
+    words: int | None = 0
+
+
+def _same_as(name: str, words: int | None = 0) -> Known:
+    return Known(BUILT_IN[name], words)
+
+
+def _say(name: str, text: str, words: int = 0) -> Known:
+    """A name that only tells what to type here."""
+    told = Told(f"{text} {FOR_THE_MODEL}")
+
+    def tell(_typed: Typed, _desk: Desk) -> Told:
+        return told
+
+    return Known(SlashCommand(name, "", tell, at_once=True), words)
+
+
+_EARLIER = _say(
+    "resume",
+    "Open an earlier session from your editor's list of sessions. In a terminal, `hermes-acp sessions list` shows "
+    "all of them, and `hermes-acp chat --continue` continues the last one of the directory.",
+    1,
+)
+_TAKE_BACK = _say(
+    "rollback",
+    "`/undo` takes the last turn back, with the files that it changed; `/rewind 3` takes back the last three, and "
+    "`/redo` brings them again.",
+    1,
+)
+_LEAVE = _say(
+    "quit", "To leave, close the session in your editor. It is saved, and can be opened again from the list."
+)
+_SETTINGS = Known(SlashCommand("config", "", show_settings, at_once=True))
+_THINKING = Known(SlashCommand("reasoning", "", choose_effort), 1)
+
+KNOWN_ELSEWHERE: Mapping[str, Known] = {
+    "agents": _same_as("tasks"),
+    "approvals": _same_as("permissions"),
+    "clear": _same_as("reset"),
+    "compress": _same_as("compact", None),
+    "config": _SETTINGS,
+    "diff": _say(
+        "diff",
+        "The card of each edit shows its difference. `git diff` in a terminal shows all that is not committed; "
+        "`/review` has the model look at it.",
+    ),
+    "effort": _THINKING,
+    "exit": _LEAVE,
+    "login": _say(
+        "login",
+        "Run `hermes-acp setup` in a terminal: it asks for a provider, a model and a key. To sign in at an MCP "
+        "server, run `hermes-acp mcp login NAME`.",
+        1,
+    ),
+    "new": _same_as("reset"),
+    "plan": Known(SlashCommand("plan", "", plan_first), None),
+    "quit": _LEAVE,
+    "reasoning": _THINKING,
+    "resume": _EARLIER,
+    "retry": _say(
+        "retry", "`/undo` takes the last turn back, with the files that it changed. Then send your message again."
+    ),
+    "rollback": _TAKE_BACK,
+    "sessions": _EARLIER,
+    "settings": _SETTINGS,
+    "stop": Known(SlashCommand("stop", "", stop_turn, at_once=True)),
+    "usage": _same_as("cost"),
+    "yolo": _say(
+        "yolo",
+        "Nothing was changed. `/mode dont_ask` runs everything in this session without asking, risky commands too; "
+        "`/mode accept_edits` stops the questions about edits alone.",
+    ),
+}
+"""By name. A command, skill or MCP prompt that is called so comes first."""

@@ -1,4 +1,4 @@
-"""`/tasks`: what runs in the background of the session, and how what ran there came out."""
+"""`/tasks`: what runs in the background of the session, and how what ran there came out. `/stop` ends the turn."""
 
 from __future__ import annotations
 
@@ -39,6 +39,13 @@ def manage_tasks(typed: Typed, desk: Desk) -> Told:
             state = "it is being stopped" if verb == "stop" and now.is_live else now.state
             return Told(f"{code(now.id)}: {state}.")
     raise RequestError(f"/tasks does not know {typed.words[:80]!r}; nothing was changed. {_USAGE}")
+
+
+def stop_turn(_typed: Typed, desk: Desk) -> Told:
+    """Cancel everything that was prompted before this command."""
+    if desk.session.cancel(before=desk.token):
+        return Told("Stopped. `/tasks` shows what still runs in the background.", notice=True)
+    return Told("Nothing runs that could be stopped. `/tasks` shows what runs in the background.")
 
 
 def control_task(factory: AgentFactory, session: SessionState, verb: str, name: str) -> TaskInfo:

@@ -10,7 +10,7 @@ from acp_adapter.commands.custom import CustomCommand, as_command
 from acp_adapter.commands.server_prompts import PromptCommand, prompts_beside
 from acp_adapter.commands.server_prompts import as_slash as prompt_as_slash
 from acp_adapter.commands.skills import SkillCommand, as_slash, skills_beside
-from acp_adapter.commands.table import ALIASES, BUILT_IN
+from acp_adapter.commands.table import BUILT_IN, FOR_THE_MODEL, KNOWN_ELSEWHERE
 from agent_core.events import CommandsOffered
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 
@@ -29,13 +29,13 @@ def offered(
 
 
 def is_slashed(parts: Sequence[SaidPart]) -> bool:
-    """Whether a prompt may be a command. Only its first part is looked at, so this may be asked anywhere."""
-    return bool(parts) and isinstance(parts[0], SaidText) and parts[0].text.lstrip().startswith("/")
+    """Whether a prompt may be a command: its first text that is not blank begins with a slash. Never blocks."""
+    return _beginning(parts) is not None
 
 
 def is_at_once(parts: Sequence[SaidPart]) -> bool:
     """Whether a prompt is a command for the running turn, which does not wait for its end."""
-    command = BUILT_IN.get(_name(parts))
+    command = BUILT_IN.get(_name(parts)) or _known_elsewhere(parts)
     return command is not None and command.at_once
 
 
@@ -53,12 +53,11 @@ def typed_command(
     is asked whether they meant the command: nothing is done, and nothing reaches the model.
     """
     commands = _all(custom, skills, prompts, added)
-    name = _name(parts)
-    command = commands.get(name) or commands.get(ALIASES.get(name, "")) or _slip(name, commands)
-    if command is None:
+    at, name = _beginning(parts), _name(parts)
+    command = commands.get(name) or _known_elsewhere(parts) or _slip(name, commands)
+    if command is None or at is None:
         return None
-    texts = [part for part in parts if isinstance(part, SaidText)]
-    return Typed(command, _rest(parts), tuple(parts), _rest(texts))
+    return Typed(command, _rest(parts), tuple(parts), _rest(_texts(parts)), at)
 
 
 def _all(
@@ -79,19 +78,42 @@ def _all(
     return {**known, **{one.name: prompt_as_slash(one) for one in prompts_beside(prompts, known)}}
 
 
+def _known_elsewhere(parts: Sequence[SaidPart]) -> SlashCommand | None:
+    """The command that answers to a name of another agent's, with no more words behind it than such a command has."""
+    known = KNOWN_ELSEWHERE.get(_name(parts))
+    if known is None or (known.words is not None and len(_rest(parts).split()) > known.words):
+        return None
+    return known.command
+
+
+def _beginning(parts: Sequence[SaidPart]) -> int | None:
+    """Which part begins with a slash: the first text that is not blank, or none.
+
+    Clients put what the person attached, and what they add by themselves, before the words as well as behind them.
+    """
+    first = next((at for at, part in enumerate(parts) if _text(part).strip()), None)
+    return first if first is not None and _text(parts[first]).lstrip().startswith("/") else None
+
+
 def _name(parts: Sequence[SaidPart]) -> str:
     """What stands between the slash and the first space; '' where there is no such word."""
-    if not is_slashed(parts):
-        return ""
-    found = _TYPED.fullmatch(_text(parts[0]))
+    at = _beginning(parts)
+    found = None if at is None else _TYPED.fullmatch(_text(parts[at]))
     return found["name"].lower() if found is not None else ""
 
 
 def _rest(parts: Sequence[SaidPart]) -> str:
     """Everything behind the name. A client sends a mention in the middle of a sentence as a part of its own."""
-    found = _TYPED.fullmatch(_text(parts[0]))
-    words = [found["rest"] or "" if found is not None else "", *map(_in_words, parts[1:])]
+    at = _beginning(parts)
+    if at is None:
+        return ""
+    found = _TYPED.fullmatch(_text(parts[at]))
+    words = [found["rest"] or "" if found is not None else "", *map(_in_words, parts[at + 1 :])]
     return " ".join(word for word in map(str.strip, words) if word)
+
+
+def _texts(parts: Sequence[SaidPart]) -> Sequence[SaidText]:
+    return [part for part in parts if isinstance(part, SaidText)]
 
 
 def _text(part: SaidPart) -> str:
@@ -117,7 +139,7 @@ def _slip(name: str, commands: Iterable[str]) -> SlashCommand | None:
     names = " or ".join(f"`/{known}`" for known in meant)
     told = Told(
         f"There is no command `/{name}`. Did you mean {names}? Nothing was done, and nothing was sent to the model. "
-        "If this was for the model, send it again with a word before it."
+        f"{FOR_THE_MODEL}"
     )
 
     def tell(_typed: Typed, _desk: Desk) -> Told:

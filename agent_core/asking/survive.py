@@ -125,6 +125,8 @@ class Asker:
         if self.token.is_set():
             raise TurnInterrupted
         choice = self.route.choice
+        if told := self.compression.too_large(choice):
+            return _Failed(_too_large(told))
         self.compression.ahead(choice)
         request = self.trials.applied(self.compression.request(choice))
         self.prefix.see(choice.name, request)
@@ -289,6 +291,19 @@ def _empty(choice: ModelChoice, word: str) -> ClassifiedError:
         status_code=None,
         public_message=f"{cause} Send the prompt again, or choose another model.",
         public_cause=cause,
+    )
+
+
+def _too_large(told: str) -> ClassifiedError:
+    return ClassifiedError(
+        reason="context_overflow",
+        retryable=False,
+        should_compress=False,
+        should_rotate_credential=False,
+        should_fallback=True,
+        retry_after=None,
+        status_code=None,
+        public_message=told,
     )
 
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 
 from agent_core.compressing.session_compression import Measure, SessionCompression
 from agent_core.context.compaction import Compaction
+from agent_core.context.cutting import last_words
 from agent_core.context.engine import Compressed, WindowUse
 from agent_core.context.tokens import TokenMeter
 from agent_core.context.view import shown
-from agent_core.messages import Message, text_of
+from agent_core.messages import Message, text_of, user_message
 from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.services import SessionServices
@@ -20,6 +21,13 @@ _MOST_REFUSALS = 3
 _SMALL_WINDOW = 32_768
 _TO_DO = "Send a shorter prompt, or type /reset to let the model begin anew."
 _NOTHING_LEFT = f"There is nothing in the conversation that could be compressed. {_TO_DO}"
+_SURELY = 0.75
+"""Of the tokens that a text is estimated to be, so many it has at least."""
+_TOO_LARGE = (
+    "Send less text, or name the file instead of attaching it, so that the model reads it bit by bit: the prompt has "
+    "about {size:,} tokens, and the window of {name} has {window:,}, of which the system prompt and tools take "
+    "{fixed:,}. Nothing was sent, and the conversation was not compressed."
+)
 _NOT_BY_ITSELF = (
     "It is not compressed by itself, because compression.enabled is false in the settings: type /compact and send "
     "the prompt again."
@@ -60,6 +68,23 @@ class TurnCompression:
         self.services.asked = asked
         if self.session.is_due(use, switched=switched):
             self.session.compress(self.history.messages, use, self._measure(choice), "preflight")
+
+    def too_large(self, choice: ModelChoice) -> str:
+        """Why no compression could make room for what the person has just sent, and what to do; '' where one could.
+
+        Only text is counted: how many tokens an image or a document is, its server alone knows.
+        """
+        messages, window = self.history.messages, choice.context_length
+        at = last_words(messages)
+        if self.session is None or not window or at is None or at < self.history.start:
+            return ""
+        size = self._measure(choice)([user_message(text_of(messages[at]["content"]))])
+        if size * _SURELY < window / 2:
+            return ""
+        fixed = self._use(choice).fixed
+        if fixed + size * _SURELY <= window:
+            return ""
+        return _TOO_LARGE.format(size=size, name=choice.name, window=window, fixed=fixed)
 
     def request(self, choice: ModelChoice) -> ModelRequest:
         """The request as it is sent."""

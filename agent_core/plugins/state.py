@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.providers.credentials.shared_file import SharedFile
+from tools.paths import same_directory
 
 FILE_NAME = "plugins.json"
 _SECONDS = 5.0
@@ -33,7 +34,8 @@ class PluginState:
 
     def trusted(self, project: Path) -> Mapping[str, str]:
         """What of a project is trusted: the hash of each thing's content, by the thing's name."""
-        return _hashes(_mapping(self._file.read().get("trusted")).get(os.path.realpath(project)))
+        trusted = _mapping(self._file.read().get("trusted"))
+        return _hashes(trusted.get(_place(trusted, project)))
 
     def projects(self) -> Mapping[str, Mapping[str, str]]:
         """Every project of which something is trusted, by its real path."""
@@ -44,7 +46,7 @@ class PluginState:
         """Trust these things of a project, as long as their content has that hash."""
         with self._file.locked(_SECONDS) as draft:
             trusted = dict(_mapping(draft.content.get("trusted")))
-            path = os.path.realpath(project)
+            path = _place(trusted, project)
             trusted[path] = {**_hashes(trusted.get(path)), **things}
             draft.content["trusted"] = trusted
             draft.save()
@@ -53,10 +55,16 @@ class PluginState:
         """Trust nothing of a project any more; False where nothing was."""
         with self._file.locked(_SECONDS) as draft:
             trusted = dict(_mapping(draft.content.get("trusted")))
-            was = trusted.pop(os.path.realpath(project), None)
+            was = trusted.pop(_place(trusted, project), None)
             draft.content["trusted"] = trusted
             draft.save()
         return bool(was)
+
+
+def _place(trusted: Mapping[str, Any], project: Path) -> str:
+    """The project's directory as the file has it; its real path where it is not in there."""
+    real = os.path.realpath(project)
+    return real if real in trusted else next((path for path in trusted if same_directory(path, real)), real)
 
 
 def _listed(value: object) -> list[Any]:

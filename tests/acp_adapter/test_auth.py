@@ -7,7 +7,7 @@ import sys
 import pytest
 from acp.schema import InitializeResponse
 
-from acp_adapter.auth import CONFIGURED, TERMINAL, auth_methods, check_method
+from acp_adapter.auth import CONFIGURED, SETUP, auth_methods, check_method
 from acp_adapter.capabilities import ClientCapabilities
 from agent_core.errors import RequestError
 from tests.support.each import each
@@ -32,10 +32,16 @@ def test_what_is_configured_comes_first_and_everything_is_as_the_protocol_has_it
     ]
 
 
-def test_a_terminal_is_offered_to_clients_that_have_one_and_to_no_others() -> None:
-    assert len(auth_methods(NEITHER, LAUNCH, HOME)) == 1
+def test_a_client_without_terminals_is_offered_setup_in_words() -> None:
+    (_, setup) = auth_methods(NEITHER, LAUNCH, HOME)
+    assert (setup["id"], setup["type"]) == (SETUP, "agent")
+    assert "`hermes-acp setup`" in setup["description"][:60]
+    assert not {"args", "env", "_meta"} & setup.keys()
+
+
+def test_a_client_with_terminals_is_offered_setup_in_one() -> None:
     (_, terminal) = auth_methods(TERMINALS, LAUNCH, HOME)
-    assert (terminal["id"], terminal["type"]) == (TERMINAL, "terminal")
+    assert (terminal["id"], terminal["type"]) == (SETUP, "terminal")
     assert terminal["args"] == ["-P", "-m", "acp_adapter", "setup", "--profile", "work"]
     assert terminal["env"] == HOME
     assert "_meta" not in terminal
@@ -57,20 +63,13 @@ def test_a_client_that_knows_both_gets_one_method_with_both() -> None:
     assert terminal["_meta"]["terminal-auth"]["command"] == sys.executable
 
 
-@each(
-    ("client", "method_id", "known"),
-    [
-        (NEITHER, CONFIGURED, True),
-        (NEITHER, TERMINAL, False),
-        (LEGACY, TERMINAL, True),
-        (TERMINALS, TERMINAL, True),
-        (BOTH, "bogus", False),
-        (BOTH, "", False),
-    ],
-)
-def test_only_what_was_offered_may_be_used(client: ClientCapabilities, method_id: str, known: bool) -> None:
-    if known:
-        check_method(method_id, client)
-        return
-    with pytest.raises(RequestError, match=CONFIGURED):
-        check_method(method_id, client)
+@each("client", [NEITHER, LEGACY, TERMINALS, BOTH])
+def test_what_is_offered_may_be_used(client: ClientCapabilities) -> None:
+    for method in auth_methods(client, LAUNCH, HOME):
+        check_method(method["id"])
+
+
+@each("method_id", ["bogus", "", "setup"])
+def test_only_what_is_offered_may_be_used(method_id: str) -> None:
+    with pytest.raises(RequestError, match=f"{CONFIGURED}.*{SETUP}"):
+        check_method(method_id)

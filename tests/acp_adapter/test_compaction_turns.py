@@ -15,7 +15,7 @@ from agent_core.compressing.engines import ENGINES
 from agent_core.config import ConfigSource
 from agent_core.home import Home
 from agent_core.sessions.library import SessionLibrary
-from tests.support.editor import PLAIN, Editor
+from tests.support.editor import PLAIN, Editor, RpcError
 from tests.support.foreign_engine import ForeignEngine
 from tests.support.in_memory import serving
 from tests.support.merged_view import merged_view
@@ -119,6 +119,21 @@ async def test_a_client_that_shows_compactions_is_told_of_each_at_its_place_live
         assert [update["compactionId"] for update in shown] == list(dict.fromkeys(u["compactionId"] for u in told))
         assert {update["status"] for update in shown} == {"completed"}
         assert "prompt 1" in json.dumps(again)  # the conversation itself is all there
+
+
+async def test_an_attachment_too_large_for_the_window_fails_before_anything_is_compressed(start: Start):
+    async with start(OFFERS, threshold=0.1) as bench:
+        await bench.talk(2)
+        before, asked = bench.seen("compaction_update"), len(bench.server.requests)
+        log = {"uri": "file:///srv/build.log", "text": "error: no such module\n" * 40_000, "mimeType": "text/plain"}
+        prompt = [{"type": "text", "text": "What broke?"}, {"type": "resource", "resource": log}]
+        with pytest.raises(RpcError) as refused:
+            await bench.editor.prompt(bench.session, prompt)
+        assert refused.value.message.startswith("Send less text, or name the file")
+        assert "was not compressed" in refused.value.message
+        assert (bench.seen("compaction_update"), len(bench.server.requests)) == (before, asked)
+        await bench.say("and now")
+        assert "no such module" not in bench.asked()[-1]
 
 
 async def test_other_clients_read_what_happens_among_the_thoughts(start: Start):

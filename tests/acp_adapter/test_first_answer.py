@@ -195,7 +195,7 @@ async def test_a_session_without_a_model_is_told_with_its_prompt_and_by_the_next
     async with serving(home, config=settings, front_door=True, memory=remembering) as editor:
         await editor.initialize({})
         session = await editor.new_session(workspace)
-        with pytest.raises(RpcError, match="No model is configured"):
+        with pytest.raises(RpcError, match="no model is configured"):
             await editor.prompt(session, "hello")
         await asyncio.to_thread(wait_until, lambda: FirstAnswer(Home(home), _OFFLINE).recall(_PLAIN) is None)
 

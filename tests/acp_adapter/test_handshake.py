@@ -75,10 +75,35 @@ def test_a_directory_with_dots_is_made_plain(config: Configuration, tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["cwd", "additionalDirectories"])
-@pytest.mark.parametrize("value", ["relative", "", ".", "~", None, 7, "/no/such/directory", "/bad\0path", "file"])
+@pytest.mark.parametrize("value", ["relative", "", "~", None, 7, "/bad\0path"])
 def test_a_directory_that_cannot_be_used_is_named(
     name: str, value: Any, config: Configuration, tmp_path: Path
 ) -> None:
+    _check_refused(name, value, config, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("cwd", "/no/such/directory"), ("cwd", "file"), ("additionalDirectories", ".")]
+)
+def test_a_session_needs_its_own_directory_and_absolute_further_ones(
+    name: str, value: str, config: Configuration, tmp_path: Path
+) -> None:
+    _check_refused(name, value, config, tmp_path)
+
+
+@pytest.mark.parametrize("value", ["/no/such/directory", "file"])
+def test_a_further_directory_that_is_not_there_is_left_out_and_stays_named(
+    value: str, config: Configuration, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    path = str(tmp_path / value)
+    seed = open_session(str(tmp_path), (path, str(tmp_path)), (), config)
+    assert seed.extra_roots == (tmp_path,)
+    assert [str(each.path) for each in seed.missing] == [path]
+    assert seed.named_roots == (str(tmp_path), path)
+
+
+def _check_refused(name: str, value: Any, config: Configuration, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     path = str(tmp_path / "file") if value == "file" else value
     arguments = (path, ()) if name == "cwd" else (str(tmp_path), (path,))

@@ -57,6 +57,8 @@ def _check_setup_runs(command: list[str], arguments: list[str], home: Path) -> N
     ("launch", "expected"),
     [
         ([PYTHON, SCRIPT], ["setup"]),
+        ([PYTHON, SCRIPT, "acp"], ["setup"]),
+        ([PYTHON, SCRIPT, "acp", "--profile", "x"], ["setup", "--profile", "x"]),
         ([PYTHON, "-P", "-m", "acp_adapter"], ["-P", "-m", "acp_adapter", "setup"]),
         (
             [PYTHON, "-m", "acp_adapter", "--profile=x", "--model", "m"],
@@ -77,6 +79,9 @@ def test_only_our_own_launch_is_repeated(launch: list[str], expected: list[str])
     [
         (["setup", "--provider", "x"], ["setup", "--provider", "x"]),
         (["--offline", "setup"], ["setup"]),
+        (["acp", "setup"], ["setup"]),
+        (["acp", "--profile=a", "setup"], ["setup", "--profile", "a"]),
+        (["acp", "-P", "-m", "acp_adapter", "setup"], ["setup"]),
         (["--profile", "a", "setup", "--profile", "b"], ["setup", "--profile", "a", "--profile", "b"]),
         (["--base-url=http://x", "-P", "-m", "acp_adapter", "setup"], ["setup"]),
         (["--model", "setup"], ["--model", "setup"]),

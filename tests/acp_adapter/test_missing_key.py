@@ -66,7 +66,7 @@ async def test_a_key_that_is_still_missing_is_an_error_with_what_to_do(
 
     editor.host.forms = answer
     session = await _session_that_lost_its_key(editor, home, workspace)
-    with pytest.raises(RpcError, match="set OPENAI_API_KEY in") as failed:
+    with pytest.raises(RpcError, match="Set OPENAI_API_KEY in") as failed:
         await editor.prompt(session, "say hello")
     assert failed.value.code == -32000
     assert len(shown) == 1
@@ -75,7 +75,7 @@ async def test_a_key_that_is_still_missing_is_an_error_with_what_to_do(
 async def test_without_pages_the_error_says_it(editor: Editor, home: Path, workspace: Path) -> None:
     await editor.initialize(PLAIN)
     session = await _session_that_lost_its_key(editor, home, workspace)
-    with pytest.raises(RpcError, match="set OPENAI_API_KEY in"):
+    with pytest.raises(RpcError, match="Set OPENAI_API_KEY in"):
         await editor.prompt(session, "say hello")
     assert not [frame for frame in editor.frames if frame.method == "elicitation/create"]
 

@@ -50,8 +50,9 @@ def test_a_turn_without_an_end_is_interrupted_unless_it_runs_elsewhere() -> None
 def test_the_list_leaves_out_what_is_not_known() -> None:
     session = sample_transcript().session
     bare = replace(session, title=None, roots=(), holder=Holder("t", "host", 1, "now", "hermes-acp", 0.0))
-    (entry,) = list_result(SessionPage((bare,)))["sessions"]
+    (entry,) = list_result(SessionPage((bare,)), None)["sessions"]
     assert set(entry) == {"sessionId", "cwd", "updatedAt"}
-    full = list_result(SessionPage((replace(session, roots=("/srv/more",)),), "next"))
+    full = list_result(SessionPage((replace(session, roots=("/srv/more",)),), "next"), "/srv/link")
     assert full["nextCursor"] == "next"
+    assert full["sessions"][0]["cwd"] == "/srv/link"
     assert full["sessions"][0]["additionalDirectories"] == ["/srv/more"]

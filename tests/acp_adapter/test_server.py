@@ -159,10 +159,10 @@ class TestClose:
         assert [(await editor.answer(turn))["stopReason"] for turn in turns] == ["cancelled"] * 2
         assert await editor.answer(closing) == {}
         assert "never" not in editor.text(session)
-        for method, params in (("session/prompt", {"prompt": []}), ("session/close", {})):
-            with pytest.raises(RpcError) as gone:
-                await editor.request(method, {"sessionId": session, **params})
-            assert gone.value.code == -32002
+        with pytest.raises(RpcError, match="is closed") as gone:
+            await editor.request("session/prompt", {"sessionId": session, "prompt": []})
+        assert gone.value.code == -32002
+        assert await editor.request("session/close", {"sessionId": session}) == {}
 
     async def test_other_sessions_go_on(self, editor: Editor, workspace: Path) -> None:
         first = await _session(editor, workspace)

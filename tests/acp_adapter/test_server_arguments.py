@@ -18,6 +18,9 @@ from tests.support.each import each
         (["--model", "m", "--provider", "p"], ServerOptions(model="m", provider="p")),
         (["--base-url=http://localhost/v1"], ServerOptions(base_url="http://localhost/v1")),
         (["--profile", "work", "--verbose"], ServerOptions(profile="work", verbose=True)),
+        (["acp"], ServerOptions()),
+        (["acp", "--profile", "work"], ServerOptions(profile="work")),
+        (["--offline", "acp"], ServerOptions(model="offline", provider="offline")),
     ],
 )
 def test_what_is_chosen(arguments: list[str], options: ServerOptions) -> None:
@@ -33,6 +36,8 @@ def test_what_is_chosen(arguments: list[str], options: ServerOptions) -> None:
         ["--nonsense"],
         ["--off"],
         ["word"],
+        ["acp", "acp"],
+        ["acp", "word"],
         ["--model"],
     ],
 )

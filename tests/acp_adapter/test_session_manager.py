@@ -366,7 +366,7 @@ class TestList:
         session = await editor.new_session(f"{workspace}/")
         for way in (f"{workspace}/", f"{workspace}/.", f"{workspace}/../{workspace.name}"):
             assert await _listed(editor, cwd=way) == [session]
-        assert (await _error(editor, "session/list", {"cwd": "somewhere"})).code == -32602
+        assert (await _error(editor, "session/list", {"cwd": ""})).code == -32602
 
     async def test_a_session_that_was_never_prompted_is_told_while_it_is_open(
         self, home: Path, workspace: Path
@@ -384,14 +384,151 @@ class TestList:
         assert (await _error(editor, "session/list", {"cursor": cursor})).code == -32602
 
 
+class TestDirectories:
+    """How a client spells a session's directories, and which of them are there."""
+
+    @pytest.fixture
+    def link(self, workspace: Path, tmp_path: Path) -> Path:
+        link = tmp_path / "link"
+        link.symlink_to(workspace)
+        return link
+
+    async def test_two_spellings_of_a_directory_list_the_same_sessions_as_they_were_asked_for(
+        self, editor: Editor, workspace: Path, link: Path
+    ) -> None:
+        spellings = (str(workspace), str(link), f"/{workspace}", f"{workspace}/", f"{link}/.")
+        sessions = set()
+        for cwd in spellings:
+            session = await editor.new_session(cwd)
+            await editor.prompt(session, "say Hello.")
+            sessions.add(session)
+        for cwd in spellings:
+            listed = (await editor.request("session/list", {"cwd": cwd}))["sessions"]
+            assert {entry["sessionId"] for entry in listed} == sessions
+            assert {entry["cwd"] for entry in listed} <= {str(workspace), str(link)}
+            assert len({entry["cwd"] for entry in listed}) == 1
+
+    async def test_pages_go_through_all_spellings(self, editor: Editor, workspace: Path, link: Path) -> None:
+        sessions = [await editor.new_session((workspace, link)[number % 2]) for number in range(60)]
+        page = await editor.request("session/list", {"cwd": str(link)})
+        listed = [entry["sessionId"] for entry in page["sessions"]]
+        rest = await editor.request("session/list", {"cwd": str(link), "cursor": page["nextCursor"]})
+        assert {*listed, *(entry["sessionId"] for entry in rest["sessions"])} == set(sessions)
+
+    async def test_rules_and_settings_of_the_project_and_memory_count_under_either_spelling(
+        self, editor: Editor, workspace: Path, link: Path
+    ) -> None:
+        (workspace / ".hermes").mkdir()
+        (workspace / ".hermes/config.yaml").write_text("approvals: {deny: [{write: sums.py}]}\n")
+        told = []
+        for cwd in (str(workspace), str(link), f"/{workspace}"):
+            session = await editor.new_session(cwd)
+            await editor.request("session/set_mode", {"sessionId": session, "modeId": "dont_ask"})
+            await editor.prompt(session, "edit sums.py a - b => a + b")
+            assert "a - b" in (workspace / "sums.py").read_text()
+            await editor.prompt(session, f"/memory add Seen in {len(told)}.")
+            await editor.prompt(session, "/memory")
+            told.append(_answers(editor, session)[-1])
+        assert "Seen in 0." in told[1]
+        assert "Seen in 1." in told[2]
+
+    @pytest.mark.parametrize("front_door", [True, False])
+    async def test_a_further_directory_that_is_missing_is_a_notice(
+        self, home: Path, workspace: Path, tmp_path: Path, front_door: bool
+    ) -> None:
+        there, gone = tmp_path / "there", tmp_path / "gone"
+        there.mkdir()
+        async with serving(home, front_door=front_door) as editor:
+            await editor.initialize()
+            session = await editor.new_session(workspace, additionalDirectories=[str(gone), str(there)])
+            await editor.prompt(session, "say Hello.")
+            assert f"{gone} is not used: No such file or directory" in editor.text(session)
+            await editor.prompt(session, "say Once.")
+            assert editor.text(session).count("is not used") == 1
+            (entry,) = (await editor.request("session/list", {}))["sessions"]
+            assert sorted(entry["additionalDirectories"]) == [str(gone), str(there)]
+            gone.mkdir()
+            place = _place(session, workspace, additionalDirectories=entry["additionalDirectories"])
+            await editor.request("session/load", place)
+            known = len(editor.updates(session))
+            await editor.prompt(session, "say Again.")
+            assert "is not used" not in str(editor.updates(session)[known:])
+
+    @pytest.mark.parametrize("method", ["session/load", "session/resume", "session/fork"])
+    async def test_a_session_opens_again_without_a_directory_that_is_gone(
+        self, editor: Editor, workspace: Path, tmp_path: Path, method: str
+    ) -> None:
+        gone = tmp_path / "file"
+        session = await editor.new_session(workspace)
+        await editor.prompt(session, "say Hello.")
+        gone.touch()
+        answer = await editor.request(method, _place(session, workspace, additionalDirectories=[str(gone)]))
+        opened = answer.get("sessionId", session)
+        assert (await editor.prompt(opened, "say Again."))["stopReason"] == "end_turn"
+        assert f"{gone} is not used: it is not a directory" in editor.text(opened)
+
+    @pytest.mark.parametrize("front_door", [True, False])
+    async def test_a_relative_directory_is_taken_from_the_process_s_own(
+        self,
+        home: Path,
+        workspace: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+        front_door: bool,
+    ) -> None:
+        (workspace / "below").mkdir()
+        monkeypatch.chdir(workspace)
+        caplog.set_level("INFO", "acp_adapter.handshake")
+        async with serving(home, front_door=front_door) as editor:
+            await editor.initialize()
+            for cwd, place in ((".", workspace), ("./below", workspace / "below"), ("below/..", workspace)):
+                session = await editor.new_session(cwd)
+                await editor.prompt(session, "say Hello.")
+                listed = (await editor.request("session/list", {"cwd": cwd}))["sessions"]
+                assert (session, str(place)) in {(entry["sessionId"], entry["cwd"]) for entry in listed}
+        assert f"cwd '.' is relative: it is taken as {workspace}" in caplog.text
+
+
 class TestCloseAndDelete:
     async def test_a_closed_session_is_stored_and_can_be_loaded(self, editor: Editor, workspace: Path) -> None:
         session = await editor.new_session(workspace)
         await editor.prompt(session, "say Hello.")
         await editor.request("session/close", {"sessionId": session})
-        assert (await _error(editor, "session/prompt", {"sessionId": session, "prompt": []})).code == -32002
+        refused = await _refused(editor, session, "say Closed.")
+        assert (refused.code, "is closed" in refused.message) == (-32002, True)
+        assert "Load or resume it" in refused.message
         await editor.load_session(session, workspace)
         assert (await editor.prompt(session, "say Again."))["stopReason"] == "end_turn"
+
+    @pytest.mark.parametrize("prompted", [True, False])
+    async def test_a_second_close_succeeds(self, editor: Editor, workspace: Path, prompted: bool) -> None:
+        session = await editor.new_session(workspace)
+        if prompted:
+            await editor.prompt(session, "say Hello.")
+        for _ in range(3):
+            assert await editor.request("session/close", {"sessionId": session}) == {}
+
+    async def test_a_stored_session_that_was_not_opened_says_that_it_is_closed(
+        self, editor: Editor, home: Path, workspace: Path
+    ) -> None:
+        session = await editor.new_session(workspace)
+        await editor.prompt(session, "say Hello.")
+        async with serving(home) as restarted:
+            await restarted.initialize()
+            for method, params in (
+                ("session/prompt", {"prompt": [{"type": "text", "text": "say x"}]}),
+                ("session/set_mode", {"modeId": "default"}),
+            ):
+                refused = await _error(restarted, method, {"sessionId": session, **params})
+                assert "is closed. Load or resume it" in refused.message
+            assert await restarted.request("session/close", {"sessionId": session}) == {}
+
+    async def test_a_deleted_session_is_not_called_closed(self, editor: Editor, workspace: Path) -> None:
+        session = await editor.new_session(workspace)
+        await editor.prompt(session, "say Hello.")
+        await editor.request("session/close", {"sessionId": session})
+        await editor.request("session/delete", {"sessionId": session})
+        assert "There is no session" in (await _refused(editor, session, "say x")).message
 
     async def test_a_deleted_session_is_gone_and_deleting_it_again_is_no_error(
         self, editor: Editor, workspace: Path
@@ -447,7 +584,9 @@ class TestCloseAndDelete:
         database = Database(home / "hermes-acp.db")
         with held_elsewhere(database, session):
             refused = await _error(editor, "session/delete", {"sessionId": session})
-            assert "open in another program" in refused.message
+            assert "cannot be deleted here: it is open in another program" in refused.message
+            assert "prompted" not in refused.message
+            assert "fork" not in refused.message
         database.close()
         assert (await editor.prompt(session, "say Still here."))["stopReason"] == "end_turn"
 
@@ -500,7 +639,8 @@ class TestHeldByAnotherProcess:
         session = await editor.new_session(workspace)
         await editor.prompt(session, "say One.")
         await other.load_session(session, workspace)
-        assert "another program" in (await _error(other, "session/delete", {"sessionId": session})).message
+        refused = await _error(other, "session/delete", {"sessionId": session})
+        assert "cannot be deleted here: it is open in another program" in refused.message
         await editor.request("session/close", {"sessionId": session})
         assert (await other.prompt(session, "say Two."))["stopReason"] == "end_turn"
 

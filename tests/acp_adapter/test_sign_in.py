@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.auth import CONFIGURED, TERMINAL
+from acp_adapter.auth import CONFIGURED, SETUP
 from agent_core.config import ConfigSource
 from agent_core.home import Home
 from agent_core.signed_out import SignedOut
@@ -27,7 +27,7 @@ async def _refused(editor: Editor, method: str, **params: object) -> RpcError:
 async def test_whoever_has_a_model_is_signed_in_and_may_say_so(start: EditorFactory, tmp_path: Path) -> None:
     editor = await start()
     offered = await editor.initialize(MINIMAL)
-    assert [method["id"] for method in offered["authMethods"]] == [CONFIGURED]
+    assert [method["id"] for method in offered["authMethods"]] == [CONFIGURED, SETUP]
     assert offered["agentCapabilities"]["auth"] == {"logout": {}}
     assert await editor.request("authenticate", {"methodId": CONFIGURED}) == {}
     await editor.new_session(tmp_path)
@@ -36,8 +36,7 @@ async def test_whoever_has_a_model_is_signed_in_and_may_say_so(start: EditorFact
 async def test_a_method_that_was_not_offered_is_an_error(start: EditorFactory) -> None:
     editor = await start()
     await editor.initialize(MINIMAL)
-    for method_id in ("bogus", TERMINAL):
-        assert (await _refused(editor, "authenticate", methodId=method_id)).code == INVALID
+    assert (await _refused(editor, "authenticate", methodId="bogus")).code == INVALID
 
 
 async def test_an_editor_with_terminals_is_offered_setup_and_may_sign_in_by_its_id(
@@ -45,8 +44,8 @@ async def test_an_editor_with_terminals_is_offered_setup_and_may_sign_in_by_its_
 ) -> None:
     editor = await start()
     offered = await editor.initialize(ZED)
-    assert [method["id"] for method in offered["authMethods"]] == [CONFIGURED, TERMINAL]
-    assert await editor.request("authenticate", {"methodId": TERMINAL}) == {}
+    assert [method["id"] for method in offered["authMethods"]] == [CONFIGURED, SETUP]
+    assert await editor.request("authenticate", {"methodId": SETUP}) == {}
 
 
 async def test_without_a_model_the_way_to_one_is_told(home: Path, tmp_path: Path) -> None:
@@ -55,12 +54,16 @@ async def test_without_a_model_the_way_to_one_is_told(home: Path, tmp_path: Path
         refused = [
             await _refused(editor, "session/new", cwd=str(tmp_path), mcpServers=[]),
             await _refused(editor, "authenticate", methodId=CONFIGURED),
+            await _refused(editor, "authenticate", methodId=SETUP),
         ]
-        assert [problem.code for problem in refused] == [AUTH_REQUIRED] * 2
+        assert [problem.code for problem in refused] == [AUTH_REQUIRED] * 3
+        # Clients show the beginning: one line in a list, or a notification.
+        assert all("Run `hermes-acp setup`" in problem.message[:60] for problem in refused)
         assert all("model.provider" in problem.message for problem in refused)
         # Setup writes the settings while the server runs: nothing has to be restarted.
         configure(home, {"model": {"provider": "offline", "default": "offline"}})
         assert await editor.request("authenticate", {"methodId": CONFIGURED}) == {}
+        assert await editor.request("authenticate", {"methodId": SETUP}) == {}
         await editor.new_session(tmp_path)
 
 
@@ -79,6 +82,7 @@ async def test_after_a_logout_sessions_need_a_sign_in_and_those_that_are_open_go
     ):
         problem = await _refused(editor, method, cwd=str(tmp_path), mcpServers=[], **params)
         assert (method, problem.code) == (method, AUTH_REQUIRED)
+        assert "Sign in with" in problem.message[:60]
         assert "hermes-acp setup" in problem.message
     assert await editor.prompt(session, "say still here") == {"stopReason": "end_turn"}
     assert await editor.request("authenticate", {"methodId": CONFIGURED}) == {}

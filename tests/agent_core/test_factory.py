@@ -82,9 +82,9 @@ def test_a_change_of_the_settings_reaches_the_next_agent(home, tmp_path, factory
 
 
 def test_without_a_model_it_says_what_to_do(tmp_path, factory):
-    with pytest.raises(AuthRequired, match="No model is configured"):
+    with pytest.raises(AuthRequired, match="no model is configured"):
         factory.check_model()
-    with pytest.raises(AuthRequired, match="No model is configured"):
+    with pytest.raises(AuthRequired, match="no model is configured"):
         make(factory, tmp_path)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
+import types
 from typing import Any
 
 import pytest
@@ -83,6 +85,35 @@ function told()
   return type(command) == "table" and command or { command }
 end
 """
+
+
+def test_the_page_on_avante_has_it_ask_which_it_does_not_by_itself() -> None:
+    lupa = pytest.importorskip("lupa", reason="there is no Lua to run it with (the extra dev)")
+    [avante] = [block.code for block in _LUA if 'require("avante")' in block.code]
+    lua = lupa.LuaRuntime(unpack_returned_tuples=True)
+    lua.execute(_PLUGINS)
+    lua.execute(avante)
+    assert lua.globals().given.behaviour.auto_approve_tool_permissions is False
+
+
+def test_the_persona_of_the_page_on_jupyterlab_starts_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Persona:
+        def __init__(self, *, executable: list[str]) -> None:
+            self.executable = executable
+
+    client, base, manager = (types.ModuleType(name) for name in ("client", "base", "manager"))
+    client.__file__ = "/jupyter/client/__init__.py"
+    base.BaseAcpPersona = Persona  # type: ignore[attr-defined]
+    manager.PersonaDefaults = dict  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "jupyter_ai_acp_client", client)
+    monkeypatch.setitem(sys.modules, "jupyter_ai_acp_client.base_acp_persona", base)
+    monkeypatch.setitem(sys.modules, "jupyter_ai_persona_manager", manager)
+    [block] = [block.code for block in blocks("editors/jupyterlab.md") if block.language == "python"]
+    written: dict[str, Any] = {}
+    exec(block, written)
+    persona = written["HermesPersona"]()
+    assert persona.executable == ["hermes-acp"]
+    assert persona.defaults["name"] == "Hermes"
 
 
 def test_the_lisp_of_the_page_can_be_read_and_gives_agent_shell_the_command() -> None:

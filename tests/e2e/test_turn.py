@@ -13,6 +13,16 @@ from tests.support.model_server import Gate, ModelServer, Reply, Status, ToolCal
 from tests.support.settings_files import use_model
 
 
+async def test_the_word_acp_starts_the_server_and_its_directory_may_be_a_dot(
+    editor: EditorFactory, workspace: Path
+) -> None:
+    agent = await editor("acp", "--offline", cwd=workspace)
+    await agent.initialize()
+    session = await agent.new_session(".")
+    await agent.prompt(session, "run pwd")
+    assert str(workspace.resolve()) in str(list(agent.cards(session).values())[-1])
+
+
 # In memory, the golden transcripts have every profile.
 @pytest.mark.parametrize(
     "profile", [pytest.param(name, marks=() if name == "zed" else pytest.mark.slow) for name in PROFILES]

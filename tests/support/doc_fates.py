@@ -23,6 +23,7 @@ PROVED_BY: Mapping[tuple[str, str], str] = {
     ("adding-a-tool.md", '"""The tool `count_lines`."""'): _EXAMPLES,
     ("batch.md", "import functools"): _LIBRARY,
     ("environments.md", "from tools.environments.backends import Elsewhere, Wanted, register_backend"): _EXAMPLES,
+    ("editors/jupyterlab.md", '"""Hermes as a persona of Jupyter AI."""'): "tests/docs/test_editor_pages.py",
     ("execute-code.md", "from hermes_tools import patch, search_files, terminal"): _EXAMPLES,
     ("hooks.md", "#!/bin/sh"): _PLUGINS,
     ("hooks.md", "def register(ctx):"): _PLUGINS,
@@ -62,6 +63,8 @@ NOT_RUN: Mapping[str, str] = {
     'acpx --agent hermes-acp --approve-all prompt "Mend the failing test."': _ACPX,
     "acpx --agent hermes-acp set-mode plan": _ACPX,
     "acpx --agent hermes-acp cancel": _ACPX,
+    "toad acp hermes-acp .": "a client of its own, for a person at a terminal",
+    'toad acp "hermes-acp --profile work" . --title Hermes': "as above",
     "git -C YOUR_PROJECT apply COPY/rest/*.patch": "tests/agent_core/delegation applies what it gives",
     "pass show openai | hermes-acp setup --non-interactive --provider openai --model gpt-5 --key-stdin": (
         "asks a server of the internet; tests/acp_adapter/cli/setup do it with one of theirs"

@@ -11,8 +11,9 @@ import tools.read_file
 import tools.search_files
 import tools.write_file  # noqa: F401 - they register the tools
 from tests.support.each import each
+from tests.support.folded_case import fold_case
 from tests.support.tool_context import call, make_context, payload
-from tools.paths import absolute
+from tools.paths import absolute, one_slash, same_directory
 
 NAMES = ("~name", "~root", "~name/inside", "app/blog/[slug]/page.tsx", "a,b.txt", "{id}.ts", "what?.md", "*.md", "-x")
 
@@ -69,3 +70,51 @@ def test_the_home_is_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     ctx = make_context(tmp_path / "work", "dont_ask")
     assert payload(call(ctx, "read_file", path="~/x"))["content"] == "1|mine"
     assert "mine" in call(ctx, "search_files", pattern="mine", path="~").text
+
+
+@each(
+    ("path", "expected"),
+    [("//srv/a", "/srv/a"), ("/srv/a", "/srv/a"), ("///srv", "///srv"), ("//", "/"), ("a//b", "a//b"), ("", "")],
+)
+def test_a_second_slash_at_the_beginning_names_the_same_directory(path: str, expected: str) -> None:
+    assert one_slash(path) == expected
+
+
+def test_spellings_of_one_directory_are_the_same(tmp_path: Path) -> None:
+    (tmp_path / "real" / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real")
+    real = f"{tmp_path}/real"
+    for other in (
+        f"{real}/",
+        f"/{real}",
+        f"{tmp_path}//real",
+        f"{tmp_path}/link",
+        f"{tmp_path}/link/deep/..",
+        Path(real),
+    ):
+        assert same_directory(real, other)
+        assert same_directory(other, real)
+
+
+def test_other_directories_are_not_the_same(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    for other in (f"{tmp_path}/two", f"{tmp_path}/One", str(tmp_path), f"{tmp_path}/none", "", "/a\0b"):
+        assert not same_directory(tmp_path / "one", other)
+
+
+def test_case_and_composed_letters_are_the_same_where_the_file_system_takes_them_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = tmp_path / "Café"
+    real.mkdir()
+    spelled = [f"{tmp_path}/{name}" for name in ("café", "CAFÉ")]
+    assert not any(same_directory(real, each) for each in spelled)
+    fold_case(monkeypatch, real)
+    assert all(same_directory(real, each) for each in spelled)
+    assert not same_directory(real, f"{tmp_path}/cafe")
+
+
+def test_what_is_not_there_is_compared_as_text(tmp_path: Path) -> None:
+    assert same_directory(tmp_path / "gone", f"{tmp_path}/gone/")
+    assert not same_directory(tmp_path / "gone", tmp_path / "GONE")

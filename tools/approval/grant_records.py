@@ -16,6 +16,7 @@ from tools.approval.command_prefix import prefix_of
 from tools.approval.mcp_pins import ToolPin
 from tools.approval.scopes import CommandsLike, FilesBelow, Grant, SameKind, SameThing
 from tools.light_dataclass import dataclass
+from tools.paths import same_directory
 
 RecordKind = Literal[
     "run",
@@ -115,12 +116,12 @@ class GrantRecord:
         """Whether it counts in a session with these directories, the session's own first."""
         if not roots:
             return False
-        where = Path(os.path.realpath(self.where))
         if self.kind == "secret files":
-            return where in roots
+            return any(same_directory(self.where, root) for root in roots)
         if self.kind in _COMMAND_KINDS:
+            where = Path(os.path.realpath(self.where))
             return any(where == root or root in where.parents for root in roots)
-        return where == roots[0]
+        return same_directory(self.where, roots[0])
 
 
 def record_of(grant: Grant, workspace: Path, when: str, risks: Collection[str] = ()) -> GrantRecord | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from acp_adapter.cli.client.client import AcpClient
 from acp_adapter.cli.client.errors import AgentUnsupported
+from tools.paths import same_directory
 
 PROTOCOL_VERSION = 1
 _SECONDS_TO_ANSWER = 60.0
@@ -137,9 +137,9 @@ def _latest(client: AcpClient, cwd: Path) -> dict[str, Any]:
 
 def _is_in(session: dict[str, Any], cwd: Path) -> bool:
     named = session.get("cwd")
-    if not isinstance(named, str) or "\0" in named:
+    if not isinstance(named, str):
         return named is None
-    return os.path.realpath(named) == os.path.realpath(cwd)
+    return same_directory(named, cwd)
 
 
 def _named(client: AcpClient, beginning: str) -> dict[str, Any]:

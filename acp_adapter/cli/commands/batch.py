@@ -70,7 +70,7 @@ def _plan(options: argparse.Namespace, items: list[Item]) -> Plan:
         try:
             resolve_model(config)
         except AuthRequired as problem:
-            raise AuthRequired(f"No prompt can be run: {problem.public}") from problem
+            raise AuthRequired(f"{problem.public} No prompt was run.", problem.cause) from problem
     return Plan(home.root, options.out.resolve(), overrides, options.mode, options.timeout)
 
 

@@ -146,7 +146,7 @@ def _given(config: Configuration, options: SetupOptions) -> Wanted:
     try:
         choice_for(config, wanted)
     except KeyMissing as problem:
-        raise AuthRequired(f"{problem.public} Or give it here: --key-env NAME, or --key-stdin.") from problem
+        raise AuthRequired(f"Give it with --key-env NAME or --key-stdin. {problem.public}") from problem
     return wanted
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acp_adapter.cli.editors.jsonc import JsoncError, member
-from acp_adapter.cli.editors.table import NAME, Editor
+from acp_adapter.cli.editors.table import Editor
 from agent_core.own_files import read_text
 
 _PROGRAM, _MODULE = "hermes-acp", "acp_adapter"
@@ -24,15 +24,12 @@ class Known:
     Attributes:
         name: what the editor calls it; '' in start-up files.
         command: as far as it is written there.
+        is_ours: `hermes-acp setup` would change this very entry.
     """
 
     name: str
     command: tuple[str, ...]
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether `hermes-acp setup` would change this very entry."""
-        return self.name in {"", NAME}
+    is_ours: bool = True
 
     def program(self, path: str | None) -> Path | None:
         """The program that it starts; None where there is none.
@@ -55,7 +52,7 @@ def known_in(editor: Editor, home: Path) -> tuple[Known, ...]:
         text = read_text(editor.settings_file(home))
     except FileNotFoundError:
         return ()
-    return tuple(_in_json(text, editor.keys) if editor.keys else _in_program(text))
+    return tuple(_in_json(text, editor) if editor.keys else _in_program(text))
 
 
 def starts_same(known: Known, command: Sequence[str], path: str | None) -> bool:
@@ -64,16 +61,16 @@ def starts_same(known: Known, command: Sequence[str], path: str | None) -> bool:
     return program is not None and wanted is not None and program.resolve() == Path(wanted).resolve()
 
 
-def _in_json(text: str, keys: Sequence[str]) -> Iterator[Known]:
-    entries = member(text, keys)
+def _in_json(text: str, editor: Editor) -> Iterator[Known]:
+    entries = member(text, editor.keys)
     if entries is None:
         return
     if not isinstance(entries, dict):
-        raise JsoncError(f"what stands at {'.'.join(keys)} is no object")
+        raise JsoncError(f"what stands at {'.'.join(editor.keys)} is no object")
     for name, entry in entries.items():
         command = _command(entry)
-        if command and (name == NAME or _is_agent(command)):
-            yield Known(name, command)
+        if command and (name == editor.entry or _is_agent(command)):
+            yield Known(name, command, is_ours=name == editor.entry)
 
 
 def _command(entry: object) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ class Editor:
         new: the one that is made where none is there.
         keys: the place in its JSON; empty where the file is a program.
         docs: the page that tells more.
+        entry: what the agent is called there.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Editor:
     new: str
     keys: tuple[str, ...] = ()
     docs: str = ""
+    entry: str = NAME
 
     def settings_file(self, home: Path) -> Path:
         """The file to change; it need not be there yet."""
@@ -64,7 +66,7 @@ class Editor:
         """
         program, *arguments = command
         if self.keys:
-            place = (*self.keys, NAME)
+            place = (*self.keys, self.entry)
             kind = {"type": "custom"} if self.name == "zed" else {}
             ours = {**kind, "command": program, "args": arguments}
             if not isinstance(member(text, place), dict):
@@ -166,6 +168,8 @@ EDITORS = (
         f"{_SETTINGS}/{_CODE[0]}",
         ("acp.agents",),
         "docs/editors/vscode.md",
+        # The extension lists one of that name by itself, which starts another program: ours takes its place.
+        "Hermes Agent",
     ),
     Editor("neovim", "Neovim (CodeCompanion)", (_VIM_FILE,), _VIM_FILE, docs="docs/editors/neovim.md"),
     Editor(

@@ -28,10 +28,10 @@ LOCAL_STALL = 900.0
 REASONING_STALL = 600.0
 
 _SET_UP = (
-    "Run `hermes-acp setup` in a terminal, or in {file} set model.provider (for example anthropic, openai, "
+    "Run `hermes-acp setup` in a terminal: {cause}. Or set model.provider in {file} (for example anthropic, openai, "
     "openrouter or ollama; custom with model.base_url for any other compatible server) and model.default, and put "
-    "the key in model.api_key or in .env beside it; docs/models.md lists every provider. Or start with --offline to "
-    "try the editor without a model."
+    "the key in model.api_key or in .env beside it; docs/models.md lists every provider. To try the editor without a "
+    "model, start with --offline."
 )
 
 
@@ -97,8 +97,8 @@ def _resolve(config: Configuration, wishes: Sequence[Wish], own: Mapping[str, Na
     if OFFLINE in (chosen.model, chosen.provider):
         return _offline(config, chosen)
     if chosen.provider is None:
-        named = f"The model {chosen.model!r} is chosen, but not who serves it" if chosen.model else ""
-        raise AuthRequired(f"{named or 'No model is configured'}. {_SET_UP.format(file=config.home.config_file)}")
+        named = f"the model {chosen.model!r} is chosen, but not who serves it" if chosen.model else ""
+        raise _no_model(config, named or "no model is configured")
     server = find_server(config, chosen.provider, own)
     model, source, requested = _model_of(config, chosen, server)
     check_visible(model, source)
@@ -149,10 +149,11 @@ def _model_of(config: Configuration, chosen: Chosen, server: Server) -> tuple[st
         return server.entry.model, str(config.home.config_file), server.entry.model
     if chosen.model:
         return chosen.model, chosen.source, chosen.requested
-    raise AuthRequired(
-        f"The provider {server.name!r} is chosen, but no model: set model.default or give --model. "
-        f"{_SET_UP.format(file=config.home.config_file)}"
-    )
+    raise _no_model(config, f"the provider {server.name!r} is chosen, but no model (model.default or --model)")
+
+
+def _no_model(config: Configuration, cause: str) -> AuthRequired:
+    return AuthRequired(_SET_UP.format(cause=cause, file=config.home.config_file), cause)
 
 
 def _keys(config: Configuration, server: Server, base_url: str, places: Sequence[Place]) -> tuple[str, ...]:
@@ -165,13 +166,17 @@ def _keys(config: Configuration, server: Server, base_url: str, places: Sequence
     if isinstance(config.environ, KeptVariables):
         for problem in filter(None, map(config.environ.problem_of, variables)):
             raise SettingsError(problem)
+    cause = f"there is no key for {server.name} at {shown(base_url)}"
     if keys.unset:
-        advice = f"{settings} takes it from {' or '.join(keys.unset)}, which is not set. Set it in {env}."
+        names = " or ".join(keys.unset)
+        cause = f"{cause}; {settings} takes it from {names}, which is not set"
+        advice = f"Set {names} in {env}"
     else:
-        advice = f"set {f'{variables[0]} in {env} or ' if variables else ''}model.api_key in {settings}."
+        advice = f"Set {f'{variables[0]} in {env} or ' if variables else ''}model.api_key in {settings}"
     at_home = server.service is not None and server.is_at_home(base_url)
     raise KeyMissing(
-        f"There is no key for {server.name} at {shown(base_url)}: {advice}",
+        f"{advice}, or run `hermes-acp setup`: {cause}.",
+        cause=cause,
         title=server.service.title if server.service else server.name,
         variable=variables[0] if variables else "",
         file=str(env),

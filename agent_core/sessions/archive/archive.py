@@ -9,7 +9,7 @@ from typing import Any
 from agent_core.errors import UnknownSession
 from agent_core.sessions.archive import deleting
 from agent_core.sessions.archive.forking import copy_session
-from agent_core.sessions.archive.listing import Selection, find_session, read_children, read_page
+from agent_core.sessions.archive.listing import Selection, find_session, read_children, read_page, stored_places
 from agent_core.sessions.archive.session_records import read_record
 from agent_core.sessions.archive.session_rows import (
     ARCHIVED,
@@ -17,6 +17,7 @@ from agent_core.sessions.archive.session_rows import (
     IN_USE,
     insert_new,
     options_text,
+    path_from,
     path_text,
     roots_text,
     write_title,
@@ -28,6 +29,7 @@ from agent_core.sessions.events.stored_values import plain_text
 from agent_core.sessions.live.leases import ProcessIdentity, read_holder, refuse_living
 from agent_core.sessions.records import NewSession, SessionPage, SessionRecord, Transcript, TurnRecord
 from agent_core.sessions.sound import read_sound, set_session_aside
+from tools.paths import same_directory
 
 
 class SessionArchive:
@@ -87,7 +89,7 @@ class SessionArchive:
         """A page of sessions, the last used first; what a cursor promises is told in `listing`.
 
         Args:
-            cwd: only those that work in this directory, compared as text.
+            cwd: only those that work in this directory, however it was spelled when they were stored.
             cursor: `next_cursor` of the page before; cwd and archived must be the same.
             archived: those that were put aside, in place of the others.
             with_empty: ids of sessions that are told although they have no turn.
@@ -95,8 +97,15 @@ class SessionArchive:
         Raises:
             RequestError: the cursor cannot be used.
         """
+        spellings: Sequence[str] = () if cwd is None else self._spellings(cwd)
         with self.database.read() as connection:
-            return read_page(connection, Selection(cwd, archived), cursor, limit, with_empty)
+            return read_page(connection, Selection(cwd, archived, spellings), cursor, limit, with_empty)
+
+    def _spellings(self, cwd: str) -> Sequence[str]:
+        with self.database.read() as connection:
+            stored = stored_places(connection)
+        # The disk may be slow: it is not asked while the database is read.
+        return [place for place in stored if same_directory(path_from(place), cwd)]
 
     def children(self, session_id: str) -> tuple[SessionRecord, ...]:
         """The sessions of those who worked for a session as its sub-agents, oldest first; they are in no page."""

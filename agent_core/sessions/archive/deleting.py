@@ -13,10 +13,9 @@ import sqlite3
 import time
 from collections.abc import Callable
 
-from agent_core.errors import SessionInUse
 from agent_core.sessions.archive.session_rows import DELETING, IN_USE
 from agent_core.sessions.database.database import Database
-from agent_core.sessions.live.leases import ProcessIdentity, holder_of, is_alive
+from agent_core.sessions.live.leases import ProcessIdentity, holder_of, is_alive, refuse_living
 from agent_core.sessions.records import Holder
 from agent_core.sessions.search.index import forget_deleted
 from tools.light_dataclass import dataclass
@@ -159,8 +158,4 @@ def _delete_where(database: Database, condition: str, value: float, pause: Pause
 def _refuse_others(holder: Holder | None, session_id: str, own: ProcessIdentity, now: float) -> None:
     if holder is None or (holder.pid, holder.started) == (own.pid, own.started):
         return
-    if is_alive(holder, now):
-        raise SessionInUse(
-            f"Session {session_id!r} was not deleted: it is open in another program ({holder.program}, process "
-            f"{holder.pid} on {holder.host}). Close it there and try again."
-        )
+    refuse_living(holder, session_id, now, "deleted")

@@ -14,7 +14,7 @@ import hashlib
 import json
 import math
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, Self
 
 from agent_core.errors import RequestError, UnknownSession
@@ -36,12 +36,14 @@ class Selection:
     """Which sessions a list is of.
 
     Attributes:
-        cwd: only those that work there, exactly; None for all.
+        cwd: only those that work there; None for all.
         archived: those that were put aside, in place of all others.
+        spellings: how else that directory is spelled, of `stored_places`.
     """
 
     cwd: str | None = None
     archived: bool = False
+    spellings: Sequence[str] = ()
 
     @property
     def mark(self) -> str:
@@ -99,8 +101,9 @@ def read_page(
     conditions = ["s.archived = ?", "s.source != 'sub-agent'"]
     values: list[Any] = [ARCHIVED if selection.archived else IN_USE]
     if selection.cwd is not None:
-        conditions.append("s.cwd = ?")
-        values.append(path_text(selection.cwd))
+        places = dict.fromkeys((path_text(selection.cwd), *selection.spellings))
+        conditions.append(f"s.cwd IN ({', '.join('?' * len(places))})")  # of one, the index has the order
+        values += places
     if cursor is not None:
         after = Cursor.parse(cursor, selection)
         conditions.append("s.updated_at <= ? AND (s.updated_at < ? OR s.id > ?)")
@@ -119,6 +122,11 @@ def read_page(
         return SessionPage(sessions)
     last = sessions[limit - 1]
     return SessionPage(sessions[:limit], Cursor(last.updated_at, last.id).text(selection))
+
+
+def stored_places(connection: sqlite3.Connection) -> Sequence[str]:
+    """Every directory that a session works in, as it is stored."""
+    return [row[0] for row in connection.execute("SELECT DISTINCT cwd FROM sessions")]
 
 
 def find_session(connection: sqlite3.Connection, beginning: str) -> SessionRecord:

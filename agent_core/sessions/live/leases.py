@@ -130,7 +130,7 @@ def refuse_living(holder: Holder | None, session_id: str, now: float, what: str 
     """Do nothing where nobody, or a dead process, holds the session.
 
     Args:
-        what: what cannot be done to it here.
+        what: what cannot be done to it here: prompted, changed, deleted.
 
     Raises:
         SessionInUse: a living process holds it.
@@ -138,9 +138,10 @@ def refuse_living(holder: Holder | None, session_id: str, now: float, what: str 
     if holder is None or not is_alive(holder, now):
         return
     who = f"{holder.program}, process {holder.pid} on {holder.host}" if holder.pid else holder.program
+    fork = "" if what == "deleted" else ", or fork the session and go on in the fork"
     raise SessionInUse(
         f"Session {session_id!r} cannot be {what} here: it is open in another program ({who}). "
-        "Close it there and try again, or fork the session and go on in the fork."
+        f"Close it there and try again{fork}."
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.acp_adapter.commands.talk import Talk
 from tests.support.editor import JETBRAINS, PLAIN, ZED, Editor
-from tests.support.editor_policies import after
+from tests.support.editor_policies import after, never
 from tests.support.in_memory import serving
 
 
@@ -46,6 +46,15 @@ async def talk(editor: Editor, home: Path, workspace: Path) -> Talk:
         ("/queue", ["/queue Only"]),
         ("/mode whatever", ["no mode 'whatever'"]),
         ("/export pdf", ["/export html", "Nothing was written"]),
+        ("/usage", ["no model was asked"]),
+        ("/clear", ["nothing to forget"]),
+        ("/agents", ["Nothing was begun"]),
+        ("/stop", ["Nothing runs"]),
+        ("/config", ["config.yaml", "hermes-acp setup"]),
+        ("/plan", ["`plan`"]),
+        ("/reasoning", ["no thinking to choose", "`/model`"]),
+        ("/reasoning hide", ["is not shown"]),
+        ("/yolo", ["Nothing was changed", "/mode dont_ask"]),
     ],
 )
 async def test_a_command_is_answered_in_words_and_the_model_sees_nothing(talk: Talk, command: str, words: list[str]):
@@ -53,6 +62,28 @@ async def test_a_command_is_answered_in_words_and_the_model_sees_nothing(talk: T
     for word in words:
         assert word in told
     assert talk.history() == []
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        [{"type": "resource_link", "name": "a.py", "uri": "file:///srv/app/a.py"}],
+        [{"type": "resource", "resource": {"uri": "file:///srv/app/a.py", "text": "x = 1"}}],
+        [{"type": "text", "text": " "}],
+    ],
+    ids=["link", "resource", "blank"],
+)
+async def test_a_command_behind_what_the_editor_attached_is_answered(talk: Talk, before: list[dict[str, Any]]):
+    told = await talk.say([*before, {"type": "text", "text": "/version"}])
+    assert "hermes-acp" in told
+    assert "not used" not in told
+    assert talk.history() == []
+
+
+async def test_plan_with_words_is_a_prompt_in_that_mode(talk: Talk):
+    assert await talk.say("/plan say A plan.") == "A plan.\n"
+    assert talk.editor.updates(talk.session, "current_mode_update")[-1]["currentModeId"] == "plan"
+    assert talk.history()[0].startswith("say A plan.\n")
 
 
 async def test_the_window_of_a_session_that_was_only_loaded_is_shown_with_its_prompt(
@@ -321,6 +352,18 @@ class TestWhileATurnRuns:
             assert (await editor.answer(answer))["stopReason"] == "end_turn"
         text = editor.text(talk.session)
         assert text.index("First.") < text.index("Second.") < text.index("hermes-acp")
+
+    async def test_stop_ends_the_running_turn_and_what_was_queued(self, editor: Editor, talk: Talk):
+        editor.on_permission = never
+        turn = editor.begin_prompt(talk.session, "write new.txt x\nsay First.")
+        await editor.wait_for_call("session/request_permission")
+        queued = editor.begin_prompt(talk.session, "say Later.")
+        stopping = editor.begin_prompt(talk.session, "/stop")
+        reasons = [(await editor.answer(answer))["stopReason"] for answer in (turn, queued, stopping)]
+        assert reasons == ["cancelled", "cancelled", "end_turn"]
+        assert not (talk.workspace / "new.txt").exists()
+        assert "Later." not in editor.text(talk.session)
+        assert await talk.say("say Still here.") == "Still here.\n"
 
     async def test_a_cancel_ends_commands_that_wait(self, editor: Editor, talk: Talk):
         turn = editor.begin_prompt(talk.session, "say Begun.\nsleep 60")

@@ -6,7 +6,7 @@ import pytest
 
 from acp_adapter.commands import Told, is_at_once, is_slashed, offered, typed_command
 from acp_adapter.commands.custom import read_command
-from acp_adapter.commands.table import BUILT_IN
+from acp_adapter.commands.table import BUILT_IN, KNOWN_ELSEWHERE
 from acp_adapter.commands.typed import is_slip
 from agent_core.errors import RequestError
 from agent_core.prompt_parts import SaidDocument, SaidImage, SaidLink, SaidText
@@ -134,11 +134,139 @@ def test_nothing_is_taken_back_where_a_file_is_mentioned_with_it(text, name):
         typed.command.run(typed, None)
 
 
-def test_a_command_must_stand_first():
-    assert typed_command((_LINK, SaidText("/undo"))) is None
-    assert typed_command((SaidText("Look: "), SaidText("/undo"))) is None
-    assert typed_command((SaidImage("image/png", ""), SaidText("/undo"))) is None
-    assert typed_command(()) is None
+_IMAGE = SaidImage("image/png", "")
+_DOCUMENT = SaidDocument("file:///srv/app/b.md", "/undo")
+
+
+@each(
+    "before",
+    [
+        (_LINK,),
+        (_DOCUMENT,),
+        (_IMAGE,),
+        (SaidText(""),),
+        (SaidText(" \n"), _LINK),
+        (_LINK, _DOCUMENT, SaidText("\t")),
+    ],
+)
+def test_a_command_counts_whatever_stands_before_it_that_is_no_text(before):
+    for text, name, rest in (("/rewind 2", "rewind", "2"), (" /Undo ", "undo", ""), ("/explain it", "explain", "it")):
+        parts = (*before, SaidText(text), SaidText(" "))
+        typed = typed_command(parts, _OWN)
+        assert typed is not None
+        assert (typed.command.name, typed.rest, typed.words) == (name, rest, rest)
+        assert typed.parts == parts
+        assert is_slashed(parts)
+    assert is_at_once((*before, SaidText("/steer faster")))
+
+
+def test_what_follows_a_command_is_its_words_and_what_an_editor_put_before_it_is_not():
+    typed = typed_command((_LINK, SaidText("/review "), _LINK, SaidText(" now")))
+    assert typed is not None
+    assert (typed.rest, typed.words, typed.attached) == ("a.py now", "now", 1)
+
+
+@each(
+    ("parts", "attached"),
+    [
+        ((_LINK, SaidText("/cost")), 0),
+        ((_DOCUMENT, SaidText("/cost")), 0),
+        ((_IMAGE, SaidText("/cost")), 1),
+        ((SaidText("/cost"), _LINK, _IMAGE), 2),
+        ((_LINK, _IMAGE, SaidText("/cost"), _DOCUMENT), 2),
+    ],
+)
+def test_links_before_a_command_are_the_editors_and_pictures_the_persons(parts, attached):
+    typed = typed_command(parts)
+    assert typed is not None
+    assert typed.attached == attached
+
+
+def test_a_command_is_the_first_text():
+    for parts in (
+        (SaidText("Look: "), SaidText("/undo")),
+        (_LINK, SaidText("in "), SaidText("/undo")),
+        (_DOCUMENT,),
+        (_LINK, _IMAGE),
+        (SaidText(" "),),
+        (),
+    ):
+        assert typed_command(parts) is None
+        assert not is_slashed(parts)
+
+
+@each(
+    ("text", "name"),
+    [
+        ("/clear", "reset"),
+        ("/new ", "reset"),
+        ("/Usage", "cost"),
+        ("/agents", "tasks"),
+        ("/compress the tests", "compact"),
+        ("/plan", "plan"),
+        ("/plan move the parser into a module of its own", "plan"),
+        ("/stop", "stop"),
+        ("/reasoning", "reasoning"),
+        ("/reasoning high", "reasoning"),
+        ("/config", "config"),
+    ],
+)
+def test_a_name_that_people_know_from_other_agents_works(text, name):
+    typed = typed_command((SaidText(text),), _OWN)
+    assert typed is not None
+    assert typed.command.name == name
+
+
+@each(
+    ("text", "types"),
+    [
+        ("/retry", "`/undo`"),
+        ("/rollback", "`/rewind 3`"),
+        ("/rollback 2", "`/undo`"),
+        ("/resume", "hermes-acp chat --continue"),
+        ("/resume 12ab", "list of sessions"),
+        ("/diff", "`/review`"),
+        ("/login", "hermes-acp setup"),
+        ("/yolo", "`/mode dont_ask`"),
+        ("/exit", "close the session"),
+    ],
+)
+def test_a_name_known_from_other_agents_says_at_once_what_to_type_here(text, types):
+    typed = typed_command((SaidText(text),), _OWN)
+    assert typed is not None
+    told = typed.command.run(typed, None)
+    assert types in told.text
+    assert "for the model" in told.text
+    assert is_at_once((SaidText(text),))
+
+
+@each(
+    "text",
+    [
+        "/login answers with 404",
+        "/new endpoint is slow",
+        "/stop the server please",
+        "/clear it",
+        "/diff main..HEAD is empty",
+        "/agents/list fails",
+        "/config.json is wrong",
+        "/usage of the tool",
+    ],
+)
+def test_a_name_known_from_other_agents_with_a_sentence_behind_it_is_for_the_model(text):
+    assert typed_command((SaidText(text),), _OWN) is None
+
+
+def test_a_command_of_the_persons_own_comes_before_a_name_known_from_other_agents():
+    own = read_command("diff", "Show $ARGUMENTS.", "project")
+    typed = typed_command((SaidText("/diff main"),), (own,))
+    assert typed is not None
+    assert typed.command.run(typed, None).text == "Show main."
+
+
+def test_names_known_from_other_agents_are_not_offered_and_none_hides_a_command():
+    assert not set(KNOWN_ELSEWHERE) & set(BUILT_IN)
+    assert not set(KNOWN_ELSEWHERE) & {command.name for command in offered().commands}
 
 
 def test_only_steering_status_and_tasks_do_not_wait_for_the_running_turn():

@@ -182,7 +182,7 @@ def test_a_new_key_in_the_settings_is_tried_at_once(home, model_server, auxiliar
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("model: [", "not valid YAML"), ("{}", "No model is configured"), ("model: 3", "model")]
+    ("text", "said"), [("model: [", "not valid YAML"), ("{}", "no model is configured"), ("model: 3", "model")]
 )
 def test_settings_that_are_no_use_are_no_error_of_the_turn(home, auxiliary, caplog, text, said):
     client = auxiliary()

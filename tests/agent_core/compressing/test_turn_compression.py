@@ -96,6 +96,54 @@ def test_ahead_of_a_request_that_would_fill_the_window_the_model_gets_a_summary(
     assert not ears.of("status")
 
 
+def attached(text, size):
+    return [
+        {"type": "text", "text": text},
+        {"type": "text", "text": f"<attachment>{'lorem ipsum ' * size}</attachment>"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [attached("Look at this", 60_000), "lorem ipsum dolor " * 60_000],
+    ids=["attachment", "text"],
+)
+def test_a_prompt_too_large_for_the_window_fails_before_anything_is_compacted(model_server, small, prompt):
+    ears, agent = Ears(), small()
+    talk(agent, model_server, 4)
+    asked = len(model_server.requests)
+    with pytest.raises(ModelFailed) as caught:
+        agent.run_conversation(prompt, callbacks=ears.callbacks())
+    assert caught.value.reason == "context_overflow"
+    assert caught.value.public.startswith("Send less text, or name the file")
+    assert "was not compressed" in caught.value.public
+    assert len(model_server.requests) == asked
+    assert ears.of("compression") == []
+    assert agent._services.compaction is None
+    (result,) = talk(agent, model_server, 1, 4)
+    assert [m["content"][:8] for m in result["messages"] if m["role"] == "user"] == [
+        f"prompt {number}" for number in range(5)
+    ]
+    assert_well_formed(result["messages"])
+
+
+def test_a_large_attachment_that_fits_once_there_is_room_is_sent(model_server, small):
+    agent = small()
+    talk(agent, model_server, 4)
+    model_server.add(Reply("seen"))
+    assert agent.run_conversation(attached("Look at this", 2_500))["final_response"] == "seen"
+
+
+def test_a_prompt_too_large_for_a_model_goes_to_one_with_a_larger_window(model_server, over, protocol):
+    first = wired(model_server.base_url, protocol, context_length=SMALL)
+    second = wired(model_server.base_url, protocol, context_length=400_000)
+    ears, agent = Ears(), over(first, second, services=services_with())
+    model_server.add(Reply("seen"))
+    result = agent.run_conversation(attached("Look at this", 60_000), callbacks=ears.callbacks())
+    assert result["final_response"] == "seen"
+    assert [status.kind for status in ears.of("status")] == ["fallback"]
+
+
 def test_what_the_summary_cost_is_counted_with_the_session(model_server, small):
     ears = Ears()
     agent = small()

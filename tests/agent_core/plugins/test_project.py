@@ -10,6 +10,7 @@ import pytest
 
 from agent_core.plugins.plugins import Plugins
 from agent_core.plugins.project import ProjectPlugins
+from tests.support.folded_case import fold_case
 from tests.support.own_tools import write
 from tests.support.plugins import add_plugin, plugin_registry, plugins_of, tool
 from tests.support.settings_files import configure
@@ -80,6 +81,23 @@ def test_the_trust_outlasts_the_process(home: Path, plugins: Plugins, place: Pat
     _project(plugins, place).trust()
 
     assert _tools(_project(plugins_of(home, registry), place)) == ["one"]
+
+
+def test_two_spellings_of_the_project_are_trusted_as_one(
+    home: Path, plugins: Plugins, place: Path, registry: ToolRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_plugin(place, "one", tool("one"))
+    project = place.parent.parent
+    link = project.with_name("link")
+    link.symlink_to(project)
+    _project(plugins, link / ".hermes" / "plugins").trust()
+    assert _tools(_project(plugins_of(home, registry), place)) == ["one"]
+
+    fold_case(monkeypatch, project)
+    other = project.with_name("APP")
+    assert plugins.state.trusted(other) == plugins.state.trusted(project) != {}
+    assert plugins.state.untrust(other)
+    assert plugins.state.projects() == {}
 
 
 def _changes(place: Path) -> dict[str, Any]:

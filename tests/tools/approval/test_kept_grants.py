@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.folded_case import fold_case
 from tests.support.mcp_actions import mcp_call
 from tools.approval.actions import (
     CallOwnTool,
@@ -78,6 +79,17 @@ def test_what_is_kept_counts_in_the_next_session_of_the_same_directory(kind, roo
     assert Grants(later, (root,)).allows(action)
     assert not Grants(later, (tmp_path.resolve() / "elsewhere",)).allows(action)
     assert later.problem == ""
+
+
+def test_what_is_kept_for_a_directory_counts_under_its_other_spellings(root, file, monkeypatch):
+    search = SearchWeb("brave", "words")
+    [grant] = _kept(search, (root,))
+    assert Grants(KeptGrants(file), (root,)).allow(grant, always=True) == ""
+    other = root.with_name("PROJECT")
+    assert Grants(KeptGrants(file), (root,)).allows(search)
+    assert not Grants(KeptGrants(file), (other,)).allows(search)
+    fold_case(monkeypatch, root)
+    assert Grants(KeptGrants(file), (other,)).allows(search)
 
 
 def test_the_file_is_for_people_and_for_the_user_alone(root, file):

@@ -44,11 +44,13 @@ def check_key(case: Case) -> Iterator[Finding]:
         page = f" Keys are made at {problem.page}." if problem.page else ""
         yield failing("key", problem.public, f"{_SET_UP}{page}", variable=problem.variable)
         return
-    except (AuthRequired, SettingsError) as problem:
+    except AuthRequired as problem:
+        what = problem.cause[:1].upper() + problem.cause[1:]
+        yield failing("key", what, f"{_SET_UP} docs/models.md lists every provider.")
+        return
+    except SettingsError as problem:
         what, _, step = problem.public.partition(". ")
-        # What to do is told there for somebody in an editor, with every way.
-        is_unset = isinstance(problem, AuthRequired) and not SignedOut(case.home).is_set()
-        yield failing("key", what, f"{_SET_UP} docs/models.md lists every provider." if is_unset else step or _SET_UP)
+        yield failing("key", what, step or _SET_UP)
         return
     count = 1 + len(choice.spare_keys) if choice.api_key else 0
     without = "a sign-in counts" if choice.sign_in is not None else "no key is set for it, or needed"

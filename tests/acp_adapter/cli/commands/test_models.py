@@ -137,7 +137,7 @@ def test_a_server_without_models_is_an_error(home, server, run):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "No model is configured"),
+        ((), "no model is configured"),
         (("--provider", "opnai"), "Did you mean openai"),
         (("--provider", "offline"), "offers no list"),
         (("--profile", "../other"), "profile's name"),

@@ -523,6 +523,14 @@ class TestGoingOn:
         assert go("--continue", "--cwd", "../work", "say Two.")[0] == 0
         assert len(sessions()) == 1
 
+    def test_two_spellings_of_a_directory_continue_the_same_session(self, go, sessions, tmp_path):
+        link = tmp_path / "link"
+        link.symlink_to(tmp_path / "work")
+        go("--cwd", str(link), "say One.")
+        for spelled in (f"{tmp_path}/work", f"/{tmp_path}/work", f"{link}/", str(link)):
+            assert go("--continue", "--cwd", spelled, "say More.")[0] == 0
+        assert len(sessions()) == 1
+
     @pytest.mark.parametrize("by_id", [True, False])
     def test_the_sessions_other_directories_stay_with_it(self, by_id, go, sessions, tmp_path):
         go("say One.")
@@ -541,6 +549,6 @@ def test_our_own_servers_refusal_is_its_sentence_alone(tmp_path, monkeypatch, ca
         monkeypatch.delenv(name)
     assert main(["--cwd", str(tmp_path), "hello"]) == 1
     err = capsys.readouterr().err
-    assert err.startswith("hermes-acp prompt: No model is configured. Run `hermes-acp setup`")
+    assert err.startswith("hermes-acp prompt: Run `hermes-acp setup` in a terminal: no model is configured.")
     assert "session/new" not in err
     assert err.count("--offline") == 1

@@ -40,7 +40,7 @@ def test_one_that_cannot_be_used_is_shown_as_it_is_with_the_reason(home):
 def test_without_any_model_there_is_no_name(home):
     present = present_model(configuration(home, {}), "")
     assert (present.name, present.choice) == ("", None)
-    assert "No model is configured" in present.problem
+    assert "no model is configured" in present.problem
 
 
 @pytest.mark.parametrize(

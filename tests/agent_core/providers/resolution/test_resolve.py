@@ -135,7 +135,7 @@ def test_a_configured_key_without_an_address_is_for_its_provider_only(resolve):
 
 
 def test_a_providers_variable_is_not_sent_to_another_address(resolve):
-    with pytest.raises(AuthRequired, match="There is no key for openrouter at https://gateway"):
+    with pytest.raises(AuthRequired, match="there is no key for openrouter at https://gateway"):
         resolve(
             {"default": "m", "provider": "openrouter", "base_url": "https://gateway.example/v1"}, ENVIRONMENT_KEYS
         )
@@ -159,7 +159,7 @@ def test_a_vendors_key_in_the_environment_chooses_nothing(resolve):
         (
             None,
             [
-                "No model is configured",
+                "no model is configured",
                 "model.provider",
                 "model.default",
                 "model.api_key",
@@ -167,7 +167,7 @@ def test_a_vendors_key_in_the_environment_chooses_nothing(resolve):
                 "--offline",
             ],
         ),
-        ({"default": "m"}, ["The model 'm' is chosen, but not who serves it"]),
+        ({"default": "m"}, ["the model 'm' is chosen, but not who serves it"]),
         ({"provider": "openai"}, ["'openai' is chosen, but no model", "model.default"]),
         ({"provider": "custom", "base_url": LOCAL}, ["no model", "model.default"]),
         ({"provider": "openai", "default": "m"}, ["no key for openai", OPENAI, "OPENAI_API_KEY", "model.api_key"]),
@@ -178,6 +178,9 @@ def test_what_is_missing_is_named_with_what_to_do(resolve, model, said):
         resolve(model)
     for part in said:
         assert part in caught.value.public
+    # What to do comes first: clients show the beginning.
+    assert caught.value.public.startswith(("Run `hermes-acp setup`", "Set OPENAI_API_KEY in "))
+    assert caught.value.public != caught.value.cause in caught.value.public
 
 
 def test_a_missing_key_names_the_files_that_it_can_be_put_in(resolve, home):

@@ -100,7 +100,26 @@ def test_only_sessions_of_the_directory_are_listed(archive, database):
     stored(database, {"c": 3.0, "d": 4.0, "e": 5.0}, cwd="/srv/a/b")
     assert pages(archive, 1, cwd="/srv/a") == ["b", "a"]
     assert pages(archive, 2, cwd="/srv/a/b") == ["e", "d", "c"]
-    assert pages(archive, 2, cwd="/srv/a/") == []
+    assert pages(archive, 2, cwd="/srv") == []
+
+
+def test_two_spellings_of_a_directory_are_one_whichever_it_was_stored_with(archive, database, tmp_path):
+    real, link = tmp_path / "project", tmp_path / "link"
+    real.mkdir()
+    link.symlink_to(real)
+    spelled = {"a": str(real), "b": str(link), "c": f"/{real}", "d": f"{real}/", "e": f"{link}/../project"}
+    for at, (name, cwd) in enumerate(spelled.items()):
+        stored(database, {name: float(at)}, cwd=cwd)
+    stored(database, {"f": 9.0}, cwd=str(tmp_path))
+    for cwd in spelled.values():
+        assert pages(archive, 2, cwd=cwd) == ["e", "d", "c", "b", "a"]
+    assert pages(archive, 2, cwd=str(tmp_path)) == ["f"]
+
+
+def test_a_directory_that_is_gone_is_compared_as_text(archive, database, tmp_path):
+    stored(database, {"a": 1.0}, cwd=f"{tmp_path}/gone")
+    stored(database, {"b": 2.0}, cwd=f"{tmp_path}/Gone")
+    assert pages(archive, 1, cwd=f"/{tmp_path}//gone/") == ["a"]
 
 
 def test_sessions_without_a_turn_are_listed_on_demand_only(archive, database):
