@@ -174,7 +174,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
     Raises:
         ValueError: `text` is not a JSON object; the message is for the model.
     """
-    if not text.strip():
+    if text.strip() in {"", "null"}:
         return {}
     try:
         value = json.loads(text, strict=False)

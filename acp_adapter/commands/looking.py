@@ -6,6 +6,7 @@ import platform
 import re
 import time
 from collections import defaultdict
+from collections.abc import Collection
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
@@ -155,8 +156,11 @@ def show_servers(typed: Typed, desk: Desk) -> Told:
     verb, _, name = typed.words.partition(" ")
     if verb == "reconnect":
         return _reconnected(name.strip(), desk)
+    choice = _choice(desk)
+    refused = [] if choice is None else [lesson.tool for lesson in desk.factory.lessons.of(choice)]
     rows = [
-        (plain(server.name), plain(server.state), _offers(server), plain(_wrong(server))) for server in servers
+        (plain(server.name), plain(server.state), _offers(server), plain(_wrong(server, refused)))
+        for server in servers
     ]  # fmt: skip
     return Told(table(("server", "state", "offers", "what is wrong"), rows))
 
@@ -197,10 +201,15 @@ def show_cost(_typed: Typed, desk: Desk) -> Told:
     return Told(f"Cost of this session: {price}, {asked}.\n\n{table(('tokens', ''), rows)}{_prices(desk)}")
 
 
-def _wrong(server: ServerState) -> str:
-    if server.error or not server.left_out:
+def _wrong(server: ServerState, refused: Collection[str] = ()) -> str:
+    """What is wrong with a server; `refused` are tools whose schema the model's server does not take."""
+    if server.error:
         return f"{server.error} {server.retry}".strip()
-    return f"not used: {'; '.join(server.left_out)}"
+    left_out = [
+        *server.left_out,
+        *(f"{name}: the model's server refuses its schema" for name in server.tools if name in refused),
+    ]
+    return f"not used: {'; '.join(left_out)}" if left_out else ""
 
 
 def _spent(desk: Desk) -> Spent:

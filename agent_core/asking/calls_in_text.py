@@ -200,10 +200,10 @@ class _Reader:
                 yield from self._named(inner)
             case {} if value.keys() <= KEYS or self._marked:
                 name = next((value[key] for key in (*_NAMES, "function") if isinstance(value.get(key), str)), None)
-                arguments = next((value[key] for key in _ARGUMENTS if key in value), None)
-                if name is None or (arguments is None and not self._marked):
+                given = [value[key] for key in _ARGUMENTS if key in value]
+                if name is None or not (given or self._marked):
                     self._broken("it has no name")
-                yield name.rpartition("functions.")[2], arguments or {}
+                yield name.rpartition("functions.")[2], next(iter(given), None) or {}
             case _:
                 raise NoCall
 

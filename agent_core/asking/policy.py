@@ -20,6 +20,7 @@ class Situation:
     Attributes:
         failures: failed attempts at this model with this key, this one included.
         attempts: how many there may be.
+        can_leave_out_tools: tools that the server may refuse can be found.
         changes: what may be changed of the request, in this order, to find out what the server does not take.
     """
 
@@ -31,6 +32,7 @@ class Situation:
     can_compress: bool = False
     can_unseal: bool = False
     can_drop_images: bool = False
+    can_leave_out_tools: bool = False
     changes: tuple[Change, ...] = ()
 
 
@@ -71,6 +73,11 @@ class DropImages:
     """Leave out the images."""
 
 
+@dataclass(frozen=True, slots=True)
+class LeaveOutTools:
+    """Find the tools whose schema the server refuses, and ask without them."""
+
+
 Change = Literal["fields", "attachments", "history"]
 """What of a request may be what the server does not take."""
 
@@ -87,7 +94,7 @@ class GiveUp:
     """Nothing is left to try."""
 
 
-Step = Wait | Refresh | Rotate | FallBack | Compress | Unseal | DropImages | Try | GiveUp
+Step = Wait | Refresh | Rotate | FallBack | Compress | Unseal | DropImages | LeaveOutTools | Try | GiveUp
 
 
 def decide(failure: ClassifiedError, now: Situation) -> Step:
@@ -127,6 +134,8 @@ def _mend(failure: ClassifiedError, now: Situation) -> Step | None:
             return Try("attachments")
         case _ if failure.unexplained and now.changes:
             return Try(now.changes[0])
+        case _ if now.can_leave_out_tools:
+            return LeaveOutTools()
         case _ if failure.should_compress and (not failure.retryable or now.failures > 1):
             if now.can_compress:
                 return Compress()

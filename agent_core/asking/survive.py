@@ -5,7 +5,7 @@ What a failure means is `providers.errors.classify`'s to say, what to do about i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field
 
 from agent_core.asking import policy
@@ -13,6 +13,7 @@ from agent_core.asking.attempt import ask_once
 from agent_core.asking.backoff import Backoff
 from agent_core.asking.habits import Habits, SeenHabits
 from agent_core.asking.prefix import PrefixWatch
+from agent_core.asking.refused_tools import RefusedTools
 from agent_core.asking.reply import CallIds, Collector, Reply
 from agent_core.asking.route import TurnRoute
 from agent_core.asking.trials import Trials
@@ -22,7 +23,7 @@ from agent_core.compressing.turn_compression import TurnCompression
 from agent_core.errors import ModelFailed, ProviderError, TurnInterrupted
 from agent_core.interrupt import CancelToken
 from agent_core.messages import assistant_message, injected_message
-from agent_core.providers.base import Usage
+from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.errors import ClassifiedError, classify
 from agent_core.turn.history import TurnHistory
@@ -73,9 +74,11 @@ class Asker:
     patience: Patience = field(default_factory=Patience)
     carried: list[str] = field(default_factory=list)
     trials: Trials = field(init=False)
+    refused_tools: RefusedTools = field(init=False)
 
     def __post_init__(self) -> None:
         self.trials = Trials(self.history, self.compression, self.omissions, self.route.lessons)
+        self.refused_tools = RefusedTools(self.route.lessons, self.token, self.count)
 
     def ask(self) -> Reply:
         """One complete answer; what of it broke off on the way is in the history, unfinished.
@@ -128,7 +131,7 @@ class Asker:
         if told := self.compression.too_large(choice):
             return _Failed(_too_large(told))
         self.compression.ahead(choice)
-        request = self.trials.applied(self.compression.request(choice))
+        request = self._request()
         self.prefix.see(choice.name, request)
         if choice.api_mode == "chat_completions" and request.tools and _may_write_calls(collector.habits):
             system = (message for message in request.messages[:1] if message["role"] == "system")
@@ -153,6 +156,10 @@ class Asker:
             return _Failed(_empty(choice, reply.finish_word))
         return reply
 
+    def _request(self) -> ModelRequest:
+        choice = self.route.choice
+        return self.refused_tools.applied(self.trials.applied(self.compression.request(choice)), choice)
+
     def _may_say_nothing(self, reply: Reply) -> bool:
         since = self.history.messages[self.history.start :]
         return reply.finish != "unknown" and any(message["role"] == "tool" for message in since)
@@ -165,6 +172,8 @@ class Asker:
         if isinstance(step, policy.FallBack) and not self.route.fall_back():
             return self._next_step(failure, failures)
         if isinstance(step, policy.Compress) and not self.compression.refused(self.route.choice):
+            return self._next_step(failure, failures)
+        if isinstance(step, policy.LeaveOutTools) and not self._leave_out_tools(failure):
             return self._next_step(failure, failures)
         if isinstance(step, policy.Try):
             without = self.trials.begin(step.change, failure, self.route.choice)
@@ -184,8 +193,22 @@ class Asker:
             can_compress=failure.should_compress and self.compression.is_open,
             can_unseal=has_sealed(messages, self.omissions),
             can_drop_images=has_images(messages, self.omissions),
+            can_leave_out_tools=self._may_be_a_tool(failure),
             changes=self.trials.open(failure, route.choice),
         )
+
+    def _may_be_a_tool(self, failure: ClassifiedError) -> bool:
+        may_be = failure.reason == "tool_schema" or failure.unexplained
+        return may_be and self.refused_tools.is_open(failure, self._request())
+
+    def _leave_out_tools(self, failure: ClassifiedError) -> bool:
+        said, request = failure.public_cause or failure.public_message, self._request()
+        if not failure.tools:
+            self._tell("retry", f"{said} Looking for a tool that it does not take.")
+        found = self.refused_tools.leave_out(failure, request, self.route.provider, self.route.choice)
+        if found:
+            self._mend("tools", f"{said} Trying again without {_tools(found)}.")
+        return bool(found)
 
     def _clear_up(self, collector: Collector, *, goes_on: bool) -> None:
         """Make final what the listeners have seen of the broken answer, and keep its text if it is continued."""
@@ -219,6 +242,7 @@ class Asker:
                 self.route.rotate()
             case policy.FallBack():
                 self.trials.begin_anew()
+                self.refused_tools.begin_anew()
                 self._tell("fallback", f"{said} {self.route.choice.name} answers instead.\n\n")
             case policy.Compress():
                 self._tell("retry", f"{said} The conversation was compressed. Trying again.")
@@ -238,7 +262,11 @@ class Asker:
     def _learn(self) -> None:
         """Keep what a change of the request has taught, and tell the person."""
         choice = self.route.choice
-        if learned := self.trials.worked(choice):
+        learned = self.trials.worked(choice)
+        if tools := self.refused_tools.worked(choice):
+            refused = f"it refuses the schema of {_tools(tools)}, left out from now on"
+            learned = f"{learned} and {refused}" if learned else refused
+        if learned:
             self._tell("retry", f"Learned of {choice.name}: {learned}. /status shows it, and can forget it.")
 
     def _unseal(self) -> None:
@@ -268,6 +296,10 @@ class Asker:
     def _tell(self, kind: StatusKind, text: str) -> None:
         if self.callbacks.status_callback is not None:
             self.callbacks.status_callback(Status(kind, text))
+
+
+def _tools(names: Sequence[str]) -> str:
+    return f"the tool{'s' if len(names) > 1 else ''} {', '.join(names)}"
 
 
 def _may_write_calls(habits: Habits) -> bool:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_core.mcp.child import Child
-from agent_core.mcp.errors import McpFailure
-from agent_core.mcp.failures import Heard
+from agent_core.mcp.errors import McpFailure, McpHopeless
+from agent_core.mcp.failures import CLOSED, UNAUTHORIZED, Heard
+from agent_core.mcp.http_refusals import HttpRefusals
 from agent_core.mcp.specs import McpLimits, ServerSpec
 from agent_core.mcp.streams import WatchedStream, child_streams, too_long
 from agent_core.mcp.trust import trust_of
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _DRAIN_SECONDS = 1.0
 _EXIT_SECONDS = 0.5
 _HTTP_ERROR = 400
+_BLANK, _DELETE = 0x20, 0x7F
 _MESSAGES = frozenset({"", "application/json", "text/event-stream"})
 
 
@@ -53,6 +55,11 @@ class Surroundings:
     auth: Callable[[ServerSpec], httpx2.Auth | None] | None = None
 
 
+def _set(event: asyncio.Event) -> asyncio.Event:
+    event.set()
+    return event
+
+
 @dataclass(slots=True)
 class Line:
     """What one connection is made of.
@@ -62,6 +69,8 @@ class Line:
         failure: why we gave up on it, if it was us.
         child: its process, for stdio.
         loaded: called when all is ready on our side, and only the server is waited for.
+        explain: what becomes of each message from the server.
+        idle: set when no call waits for an answer.
     """
 
     heard: Heard = field(default_factory=Heard)
@@ -69,10 +78,25 @@ class Line:
     failure: McpFailure | None = None
     child: Child | None = None
     loaded: Callable[[], None] = lambda: None
+    explain: Callable[[Any], Any] = lambda message: message
+    idle: asyncio.Event = field(default_factory=lambda: _set(asyncio.Event()))
+    _calls: int = 0
+
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """A call waits for its answer."""
+        self._calls += 1
+        self.idle.clear()
+        try:
+            yield
+        finally:
+            self._calls -= 1
+            if not self._calls:
+                self.idle.set()
 
     def give_up(self, failure: McpFailure) -> None:
-        """Nothing more is wanted of the server."""
-        self.failure = failure
+        """Nothing more is wanted of the server; what follows from that is no other reason."""
+        self.failure = self.failure or failure
         self.over.set()
 
 
@@ -88,7 +112,7 @@ async def connected(spec: ServerSpec, around: Surroundings, line: Line) -> Async
     """
     opening = _over_pipes if spec.transport == "stdio" else _over_network
     async with opening(spec, around, line) as (incoming, outgoing):
-        yield WatchedStream(incoming, line.over.set), outgoing
+        yield WatchedStream(incoming, line.over.set, line.explain), outgoing
 
 
 async def load_sdk() -> None:
@@ -177,7 +201,8 @@ def _client(
     from agent_core.mcp.bounded_body import BoundedBody  # noqa: PLC0415
     from agent_core.providers.wire.trust import trusted_certificates  # noqa: PLC0415
 
-    heard = line.heard
+    heard, refusals = line.heard, HttpRefusals(spec)
+    line.explain = refusals.explained
 
     def is_too_long() -> None:
         line.give_up(too_long(limits.message_bytes))
@@ -193,12 +218,36 @@ def _client(
         kind = told.partition(";")[0].strip().lower()
         heard.status = response.status_code if response.status_code >= _HTTP_ERROR else 0
         heard.content_type = "" if heard.status or kind in _MESSAGES or not response.is_success else kind
+        if spec.transport == "http":
+            refusals.note(response)
+        elif heard.status and response.request.method == "POST" and not (auth and heard.status == UNAUTHORIZED):
+            # The SDK sends nothing more, and tells nobody.
+            line.give_up(refusals.meaning(response) or McpFailure(CLOSED))
 
     timeout = httpx2.Timeout(limits.connect_seconds, read=limits.call_seconds + limits.connect_seconds)
     return httpx2.AsyncClient(
-        headers=dict(spec.headers),
+        headers=[_header(name, value) for name, value in spec.headers],
         timeout=timeout,
         event_hooks={"response": [note]},
         auth=auth,
         verify=trust or trusted_certificates(),
     )
+
+
+def _header(name: str, value: str) -> tuple[bytes, bytes]:
+    """A header as it is sent.
+
+    Raises:
+        McpHopeless: HTTP has no such header.
+    """
+    try:
+        found = name.strip().encode("ascii"), value.strip().encode("latin-1")
+    except UnicodeEncodeError as problem:
+        raise McpHopeless(_no_header(name)) from problem
+    if not found[0] or any(byte < _BLANK or byte == _DELETE for byte in b"".join(found).replace(b"\t", b"")):
+        raise McpHopeless(_no_header(name))
+    return found
+
+
+def _no_header(name: str) -> str:
+    return f"Its header {name.strip()!r} holds a character that HTTP cannot send. Correct it in the settings."

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Iterator
 from dataclasses import field
 
-from agent_core.mcp.errors import McpFailure, McpHopeless
+from agent_core.mcp.errors import McpFailure, McpHopeless, McpServerFault
 from agent_core.mcp.specs import ServerSpec
 from tools.light_dataclass import dataclass
 from tools.text.terminal_output import plain_text
@@ -18,7 +18,8 @@ _SAID_CHARS = 300
 _MOST_NOISE = 5
 CLOSED = "It closed the connection."
 _ENDS = frozenset({CLOSED, "Connection closed"})  # ours, and the SDK's
-_SIGN_IN = frozenset({401, 403})
+UNAUTHORIZED = 401
+_SIGN_IN = frozenset({UNAUTHORIZED, 403})
 _NO_SERVER = frozenset({400, 404, 405, 406, 410})
 _NO_USE = frozenset({"InvalidURL", "UnsupportedProtocol", "LocalProtocolError"})
 _REFUSAL = "MCPError"  # by its name: this is loaded without the SDK
@@ -63,10 +64,16 @@ def is_lasting(problem: BaseException, spec: ServerSpec, heard: Heard, *, was_th
         return True
     if spec.transport == "stdio":
         return False
-    kinds = {type(cause).__name__ for cause in causes(problem)}
-    if heard.status in _SIGN_IN or kinds & _NO_USE:
+    found = tuple(causes(problem))
+    if heard.status in _SIGN_IN or {type(cause).__name__ for cause in found} & _NO_USE:
         return True
-    return not was_there and (heard.status in _NO_SERVER or bool(heard.content_type))
+    # What cannot be written as a header or a message today cannot be tomorrow.
+    if any(isinstance(cause, UnicodeEncodeError) for cause in found):
+        return True
+    # An answer that means nothing; but what is wrong with a certificate is a ValueError, too.
+    is_odd = any(isinstance(cause, ValueError | TypeError) for cause in found)
+    is_odd = is_odd and not any(isinstance(cause, OSError) for cause in found)
+    return not was_there and (heard.status in _NO_SERVER or bool(heard.content_type) or is_odd)
 
 
 def quoted(words: str, most: int = _SAID_CHARS) -> str:
@@ -99,6 +106,9 @@ def causes(problem: BaseException) -> Iterator[BaseException]:
         yield found
         if isinstance(found, BaseExceptionGroup):
             waiting.extend(found.exceptions)
+        # What we know of an answer travels within the SDK's error.
+        if isinstance(known := getattr(found, "data", None), McpFailure):
+            waiting.append(known)
         waiting.extend(cause for cause in (found.__cause__, found.__context__) if cause is not None)
 
 
@@ -117,8 +127,10 @@ def _process(problem: BaseException, spec: ServerSpec, heard: Heard) -> str:
 def _network(problem: BaseException, spec: ServerSpec, heard: Heard) -> str:
     place = spec.place()
     for cause in causes(problem):
-        # The SDK closes the connection where a sign-in is refused, and keeps the reason to itself.
-        if isinstance(cause, McpFailure) and not (str(cause) == CLOSED and heard.status in _SIGN_IN):
+        # The SDK closes the connection where a sign-in is refused, and keeps the reason to itself. What a status
+        # means for a call is worded otherwise for the server.
+        is_told_below = isinstance(cause, McpServerFault) or (str(cause) == CLOSED and heard.status in _SIGN_IN)
+        if isinstance(cause, McpFailure) and not is_told_below:
             return str(cause)
         if isinstance(cause, ssl.SSLError) or "SSL" in str(cause):
             why = _short(cause, spec)
@@ -127,7 +139,7 @@ def _network(problem: BaseException, spec: ServerSpec, heard: Heard) -> str:
     if kinds & {"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"}:
         return f"{place} could not be reached ({_short(problem, spec)}). Check the address, and that the server runs."
     if heard.status:
-        return _answer(place, heard.status)
+        return http_answer(place, heard.status)
     if heard.content_type:
         return f"{place} is no MCP server: it answered with {heard.content_type}. Check the address and the kind."
     if kinds & _NO_USE:
@@ -135,11 +147,14 @@ def _network(problem: BaseException, spec: ServerSpec, heard: Heard) -> str:
     return f"The connection to {place} failed. {_reason(problem, spec)}"
 
 
-def _answer(place: str, status: int) -> str:
+def http_answer(place: str, status: int) -> str:
+    """What it means that a server refuses to be connected to."""
     if status in _SIGN_IN:
+        is_missing = status == UNAUTHORIZED
+        what = f"needs a sign-in (HTTP {status})" if is_missing else f"does not let this sign-in in (HTTP {status})"
         return (
-            f"{place} needs a sign-in (HTTP {status}). Run `hermes-acp mcp login {place}` in a terminal, or give it "
-            "a valid Authorization header in the settings."
+            f"{place} {what}. Run `hermes-acp mcp login {place}` in a terminal, or give it a valid Authorization "
+            "header in the settings."
         )
     if status in {404, 405, 406, 410}:
         return f"{place} is no MCP server of this kind (HTTP {status}). Check the address, and http or sse."

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from agent_core.mcp.errors import McpCallFailed, McpFailure
+from agent_core.mcp.errors import McpCallFailed, McpFailure, McpServerFault
 from agent_core.mcp.failures import CLOSED
 from agent_core.mcp.peer import Peer
 
@@ -31,6 +31,8 @@ async def keep_alive(
         try:
             async with asyncio.timeout(patience):
                 await peer.ping()
+        except McpServerFault:
+            log.info("a server answers no ping now", exc_info=True)
         except McpCallFailed:
             log.debug("a server knows no pings", exc_info=True)
             return

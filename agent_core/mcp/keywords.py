@@ -60,6 +60,10 @@ def _is_list(value: object) -> bool:
     return isinstance(value, list)
 
 
+def _are_choices(value: object) -> bool:
+    return isinstance(value, list) and bool(value)
+
+
 _KINDS: tuple[tuple[Callable[[object], bool], str], ...] = (
     (_is_type, "type"),
     (_is_number, "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf"),
@@ -73,6 +77,7 @@ _KINDS: tuple[tuple[Callable[[object], bool], str], ...] = (
     ),
     (_are_schemas, "anyOf oneOf allOf prefixItems"),
     (_are_names, "required"),
-    (_is_list, "enum examples"),
+    (_are_choices, "enum"),
+    (_is_list, "examples"),
 )
 _FITS: Mapping[str, Callable[[object], bool]] = {name: fits for fits, names in _KINDS for name in names.split()}

@@ -67,6 +67,7 @@ class Snapshot:
     Attributes:
         left_out: for each of its tools that cannot be used, why.
         retry: when a failed one is tried again, in words; '' where it is not.
+        fault: why its calls fail although it is connected; '' while they do not.
     """
 
     state: State = "connecting"
@@ -76,6 +77,7 @@ class Snapshot:
     prompts: tuple[OfferedPrompt, ...] = ()
     resources: tuple[OfferedResource, ...] = ()
     retry: str = ""
+    fault: str = ""
 
 
 def usable_tools(

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from agent_core.mcp.errors import McpCallFailed, McpFailure
+from agent_core.mcp.errors import McpCallFailed, McpFailure, McpServerFault
 from agent_core.mcp.failures import CLOSED
 from agent_core.mcp.inbound import Inbound
 from agent_core.mcp.specs import ServerPolicy
@@ -28,7 +28,7 @@ _MOST_EXTRAS = 1_000
 _MOST_ROUNDS = 10
 _ROUND_SECONDS = 0.1
 _LONGEST_NOTE = 300
-_ENDED = "Session terminated"  # the SDK's word for a server that knows us no more
+_UNREAD = "Failed to parse "  # the SDK's words for an answer that is no message
 _LISTS = {
     "tools": "tools/list",
     "prompts": "prompts/list",
@@ -294,10 +294,16 @@ async def speaking(incoming: Any, outgoing: Any, inbound: Inbound) -> AsyncItera
 
 
 def _call_failure(problem: MCPError) -> McpFailure:
-    from mcp_types import CONNECTION_CLOSED  # noqa: PLC0415
+    from mcp_types import CONNECTION_CLOSED, PARSE_ERROR  # noqa: PLC0415
 
-    if problem.code == CONNECTION_CLOSED or problem.message == _ENDED:
+    if isinstance(problem.data, McpFailure):
+        return problem.data
+    if problem.code == CONNECTION_CLOSED:
         return McpFailure(CLOSED)
+    if problem.code == PARSE_ERROR and problem.message.startswith(_UNREAD):
+        return McpServerFault(
+            "Its answer could not be read: it is no message of MCP. That is an error of the server's."
+        )
     return McpCallFailed(f"It refused the call (code {problem.code}).", problem.message)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from agent_core.mcp.keywords import is_fit
 from tools.untrusted.invisible import without_controls
@@ -16,6 +17,8 @@ _MOST_CHARS = 48_000
 _DEEPEST = 40
 # Names of arguments that models' servers take; one other name makes them refuse the whole request.
 _ARGUMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
+# References to what becomes one kind of item.
+_POSITION = re.compile(r"/(?:prefixItems|items/\d)")
 _DROPPED = frozenset({"$schema", "$id", "$comment"})
 # Models' servers do not take these at the top; the server checks the arguments again anyway.
 _NOT_AT_TOP = ("anyOf", "oneOf", "allOf", "not", "enum", "if", "then", "else")
@@ -36,16 +39,20 @@ def safe_schema(raw: object) -> Schema:
     Raises:
         UnusableSchema: it is not the schema of an object, too big or too deep, or has an argument of an odd name.
     """
+    # Servers leave it out where a tool takes nothing.
+    raw = {} if raw is None else raw
     if not isinstance(raw, Mapping):
         raise UnusableSchema("its input schema is not an object")
+    raw = _resolved(raw, raw)
     if raw.get("type", "object") != "object":
         raise UnusableSchema("its input schema is not that of an object")
-    properties = _properties(raw)
+    properties = _properties(_parts(raw))
     schema = {key: value for key, value in raw.items() if key not in _NOT_AT_TOP}
-    schema = _cleaned({**schema, "type": "object", "properties": properties}, 0)
-    schema["required"] = _required(raw.get("required"), properties)
-    if not schema["required"]:
-        del schema["required"]
+    schema = {**schema, "type": "object", "properties": properties}
+    schema = _cleaned(schema, 0, schema)
+    schema.pop("required", None)
+    if required := _required((raw, *_branches(raw, "allOf")), properties):
+        schema["required"] = required
     visible: Schema = _visible(schema)
     try:
         length = len(json.dumps(visible, ensure_ascii=False, default=str, allow_nan=False))
@@ -64,12 +71,21 @@ def short_description(text: object) -> str:
     return text if len(text) <= LONGEST_DESCRIPTION else f"{text[: LONGEST_DESCRIPTION - 1]}…"
 
 
-def _properties(raw: Mapping[str, Any]) -> dict[str, Any]:
+def _parts(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The schema itself and the alternatives at its top."""
+    return [raw, *(branch for key in _NOT_AT_TOP[:3] for branch in _branches(raw, key))]
+
+
+def _branches(raw: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    return [_resolved(branch, raw) for branch in _list(raw.get(key)) if isinstance(branch, Mapping)]
+
+
+def _properties(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """The arguments, also those that only an alternative at the top names."""
     found: dict[str, Any] = {}
-    alternatives = [branch for key in _NOT_AT_TOP[:3] for branch in _list(raw.get(key))]
-    for part in (raw, *(branch for branch in alternatives if isinstance(branch, Mapping))):
-        properties = part.get("properties", {})
+    for part in parts:
+        properties = part.get("properties")
+        properties = {} if properties is None else properties
         if not isinstance(properties, Mapping):
             raise UnusableSchema("the properties of its input schema are not an object")
         for name, value in properties.items():
@@ -80,35 +96,94 @@ def _properties(raw: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _required(raw: object, properties: Mapping[str, Any]) -> list[str]:
-    return [name for name in _list(raw) if isinstance(name, str) and name in properties]
+def _required(parts: Iterable[Mapping[str, Any]], properties: Mapping[str, Any]) -> list[str]:
+    named = [name for part in parts for name in _list(part.get("required")) if isinstance(name, str)]
+    return [name for name in dict.fromkeys(named) if name in properties]
 
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _cleaned(schema: Mapping[str, Any], depth: int) -> Schema:
+def _resolved(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema, with what it refers to put in the place of the reference.
+
+    Args:
+        document: what its references are within.
+    """
+    seen: set[str] = set()
+    while "$ref" in schema:
+        others = {key: value for key, value in schema.items() if key != "$ref"}
+        place = schema["$ref"]
+        found = _at(document, place) if isinstance(place, str) and place not in seen else None
+        if not isinstance(found, Mapping):
+            raise UnusableSchema("its input schema is a reference that leads nowhere")
+        seen.add(place)
+        schema = {**found, **others}
+    return schema
+
+
+def _at(document: Mapping[str, Any], place: str) -> Any:
+    """What a reference within a schema refers to; None for nothing."""
+    if not place.startswith("#"):
+        return None
+    found: Any = document
+    for step in place.removeprefix("#").split("/")[1:]:
+        key = unquote(step).replace("~1", "/").replace("~0", "~")
+        if isinstance(found, list):
+            found = found[int(key)] if key.isdecimal() and int(key) < len(found) else None
+        else:
+            found = found.get(key) if isinstance(found, Mapping) else None
+    return found if place == "#" or place.startswith("#/") else None
+
+
+def _cleaned(schema: Mapping[str, Any], depth: int, whole: Mapping[str, Any]) -> Schema:
+    """The schema without what it must not hold.
+
+    Args:
+        whole: what its references are within.
+    """
     if depth > _DEEPEST:
         raise UnusableSchema("its input schema is nested too deeply")
+    schema = _with_one_kind_of_item(schema)
     return {
-        key: _cleaned_value(key, value, depth)
+        key: _cleaned_value(key, value, depth, whole)
         for key, value in schema.items()
-        if key not in _DROPPED and not _is_elsewhere(key, value) and is_fit(key, value)
+        if key not in _DROPPED and not _leads_nowhere(key, value, whole) and is_fit(key, value)
     }
 
 
-def _cleaned_value(key: str, value: Any, depth: int) -> Any:
+def _with_one_kind_of_item(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A list's schema with one for all its items, where it had none, or one for each position."""
+    items, rest = schema.get("items"), schema.get("additionalItems")
+    positions = items if isinstance(items, list) else schema.get("prefixItems")
+    if not isinstance(positions, list):
+        is_list = schema.get("type") == "array" or "array" in _list(schema.get("type"))
+        return {**schema, "items": {}} if is_list and not isinstance(items, Mapping) else schema
+    rest = rest if isinstance(items, list) else items
+    kinds = [part for part in positions if isinstance(part, Mapping)]
+    is_closed = rest is False
+    # Where it does not say what follows, anything may; said so, the kinds would be lost.
+    kinds += [rest] if isinstance(rest, Mapping) and rest else []
+    kinds = [kind for number, kind in enumerate(kinds) if kind not in kinds[:number]]
+    found = {key: value for key, value in schema.items() if key not in {"prefixItems", "additionalItems"}}
+    found["items"] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds} if kinds else {}
+    if is_closed:
+        found.setdefault("maxItems", len(positions))
+    return found
+
+
+def _cleaned_value(key: str, value: Any, depth: int, whole: Mapping[str, Any]) -> Any:
     if key in _LITERAL:
         return value
     if key == "description":
         return short_description(value)
     if key in _NAMED and isinstance(value, Mapping):
-        return {name: _subschema(part, depth + 2) for name, part in value.items()}
+        return {name: _subschema(part, depth + 2, whole) for name, part in value.items()}
     if isinstance(value, Mapping):
-        return _cleaned(value, depth + 1)
+        return _cleaned(value, depth + 1, whole)
     if isinstance(value, list):
-        return [_cleaned(part, depth + 1) if isinstance(part, Mapping) else part for part in value]
+        return [_cleaned(part, depth + 1, whole) if isinstance(part, Mapping) else part for part in value]
     return value
 
 
@@ -121,11 +196,13 @@ def _visible(value: Any) -> Any:
     return [_visible(part) for part in value] if isinstance(value, list) else value
 
 
-def _subschema(part: Any, depth: int) -> Schema:
+def _subschema(part: Any, depth: int, whole: Mapping[str, Any]) -> Schema:
     # `true` is the schema that takes everything.
-    return _cleaned(part, depth) if isinstance(part, Mapping) else {}
+    return _cleaned(part, depth, whole) if isinstance(part, Mapping) else {}
 
 
-def _is_elsewhere(key: str, value: object) -> bool:
-    """A reference to another document: nobody fetches it."""
-    return key in {"$ref", "$dynamicRef"} and not (isinstance(value, str) and value.startswith("#"))
+def _leads_nowhere(key: str, value: object, whole: Mapping[str, Any]) -> bool:
+    """A reference to what is not there, or is another document, which nobody fetches."""
+    if key not in {"$ref", "$dynamicRef"}:
+        return False
+    return not isinstance(value, str) or bool(_POSITION.search(value)) or not isinstance(_at(whole, value), Mapping)

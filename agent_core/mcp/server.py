@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from agent_core.mcp.connection import Line, Surroundings, connected
-from agent_core.mcp.errors import McpCallFailed, McpFailure
+from agent_core.mcp.errors import McpCallFailed, McpFailure, McpServerFault, McpSessionEnded
 from agent_core.mcp.failures import CLOSED, ended, in_words, is_lasting, quoted
 from agent_core.mcp.inbound import Events, Inbound, RunningCall
 from agent_core.mcp.keeping_alive import keep_alive
@@ -29,6 +30,11 @@ _T = TypeVar("_T")
 _REASON_SECONDS = 5.0
 _NOTICE_SECONDS = 1.0
 _CALM_SECONDS = 1.0
+_LAST_ANSWERS_SECONDS = 1.0
+_CUT_OFF = (
+    "The server lost its session while the call ran: nobody knows how far it came. Look before you call it again."
+)
+_NO_SESSION = "It does not know the session that has just begun either (HTTP 404): nothing can be called."
 
 
 class Server:
@@ -53,6 +59,7 @@ class Server:
         self._task: asyncio.Task[None] | None = None
         self._inbound = Inbound(spec, around.roots, samples=around.samples, changed=self._note_change)
         self._stale, self._hurry, self._settled = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._changed = asyncio.Event()  # another one after each change of `now`
 
     def start(self) -> None:
         """Connect, in the background."""
@@ -62,7 +69,7 @@ class Server:
         """Connect again now, where it failed, or begin anew where it did not."""
         if self._task is None or self.now.state == "closed":
             return
-        self._become(replace(self.now, state="connecting", error="", retry=""))
+        self._become(replace(self.now, state="connecting", error="", retry="", fault=""))
         if self._task.done():
             self.start()
         elif self._peer is not None:
@@ -100,6 +107,7 @@ class Server:
         """
         if not self.spec.policy.uses(tool):
             raise McpCallFailed(f"Its tool {tool!r} is not used (tools.include and tools.exclude in the settings).")
+        _check(arguments)
         return await self._asked(lambda peer, call: peer.call(tool, arguments, call.tell), events)
 
     async def read(self, uri: str, events: Events) -> Mapping[str, Any]:
@@ -110,6 +118,7 @@ class Server:
         """
         if not self.spec.policy.resources:
             raise McpCallFailed("Its resources are not used (tools.resources in the settings).")
+        _check(uri)
         return await self._asked(lambda peer, _: peer.read(uri), events)
 
     async def prompt(self, name: str, arguments: Mapping[str, str], events: Events) -> Mapping[str, Any]:
@@ -120,32 +129,75 @@ class Server:
         """
         if not self.spec.policy.prompts:
             raise McpCallFailed("Its prompts are not used (tools.prompts in the settings).")
+        _check(arguments)
         return await self._asked(lambda peer, _: peer.prompt(name, arguments), events)
 
     async def _asked(self, ask: Callable[[Peer, RunningCall], Awaitable[_T]], events: Events) -> _T:
-        peer, line, seconds = self._peer, self._line, self._limits.call_seconds
-        if peer is None:
-            raise McpFailure(self._absence())
-        running = RunningCall(events)
+        running, seconds = RunningCall(events), self._limits.call_seconds
         self._running += 1
         try:
             with self._inbound.serving(running):
                 async with asyncio.timeout(seconds) as running.limit:
-                    return await ask(peer, running)
-        except McpCallFailed as problem:
-            said = f" The server said: {quoted(self.spec.hide(problem.words))}" if problem.words.strip() else ""
-            raise McpCallFailed(f"{problem}{said}") from problem
+                    return await self._in_a_session(ask, running)
         except TimeoutError as problem:
             raise McpCallFailed(f"It did not answer within {seconds:g} s and was told to stop.") from problem
+        finally:
+            self._running -= 1
+
+    async def _in_a_session(self, ask: Callable[[Peer, RunningCall], Awaitable[_T]], running: RunningCall) -> _T:
+        """Ask, and once more in a new session if the server did not know the one that it was asked in."""
+        peer = self._peer
+        if peer is None:
+            raise McpFailure(self._absence())
+        try:
+            return await self._answer(peer, ask, running)
+        except McpSessionEnded as ended:
+            log.info("MCP server %s does not know its session any more", self.spec.name)
+            if (peer := await self._successor(peer)) is None:
+                raise McpFailure(self._absence()) from ended
+        try:
+            return await self._answer(peer, ask, running)
+        except McpSessionEnded as again:
+            self._note_fault(_NO_SESSION)
+            raise McpServerFault(_NO_SESSION) from again
+
+    async def _answer(
+        self, peer: Peer, ask: Callable[[Peer, RunningCall], Awaitable[_T]], running: RunningCall
+    ) -> _T:
+        line = self._line
+        try:
+            with line.calling():
+                found = await ask(peer, running)
+        except McpSessionEnded as problem:
+            line.give_up(problem)
+            raise
+        except McpCallFailed as problem:
+            said = f" The server said: {quoted(self.spec.hide(problem.words))}" if problem.words.strip() else ""
+            self._note_fault(f"{problem}{said}" if isinstance(problem, McpServerFault) else "")
+            raise McpCallFailed(f"{problem}{said}") from problem
         except Exception as problem:
             if isinstance(problem, McpFailure) and self.spec.transport != "stdio":
                 line.give_up(problem)  # no pipe ends, so that nobody else would notice
+            if isinstance(line.failure, McpSessionEnded):
+                raise McpCallFailed(_CUT_OFF) from problem
             await self._until_reason_is_known(line)
             if self._peer is peer:
                 raise McpCallFailed(f"The call broke off. {self._told(problem)}") from problem
             raise McpFailure(self._absence()) from problem
-        finally:
-            self._running -= 1
+        self._note_fault("")
+        return found
+
+    async def _successor(self, gone: Peer) -> Peer | None:
+        """The server in the session that follows; None where there is none."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._limits.connect_seconds):
+                while self._peer is gone or self.now.state == "connecting":
+                    await self._changed.wait()
+        return self._peer if self._peer is not gone else None
+
+    def _note_fault(self, fault: str) -> None:
+        if self.now.fault != fault:
+            self._become(replace(self.now, fault=fault))
 
     async def _run(self) -> None:
         if self.spec.problem:
@@ -174,7 +226,7 @@ class Server:
         can_sign_in = self._around.tokens is not None and signs_in(self.spec)
         while can_sign_in and not self._hurry.is_set():
             if await self._sign_in() != signed_in:
-                self._become(replace(self.now, state="connecting", error="", retry=""))
+                self._become(replace(self.now, state="connecting", error="", retry="", fault=""))
                 return True
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._limits.sign_in_seconds):
@@ -231,7 +283,15 @@ class Server:
                 for task in beside:
                     task.cancel()
                 await asyncio.gather(*beside, return_exceptions=True)
+            if isinstance(line.failure, McpSessionEnded):
+                await self._let_calls_end(line)
             return line.failure or McpFailure(CLOSED)
+
+    async def _let_calls_end(self, line: Line) -> None:
+        """Calls that ran at the same time have a moment for answers of their own: they may be refused alike."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_ANSWERS_SECONDS):
+                await line.idle.wait()
 
     async def _follow(self, peer: Peer) -> None:
         """Ask again for what it offers when that has changed; many changes at once are one."""
@@ -243,14 +303,17 @@ class Server:
                     self._take(
                         await peer.offers(self._limits.most_tools, self.spec.policy, self._limits.extras_seconds)
                     )
-            except Exception:  # the old list stands; if the connection is over, that is told elsewhere
+            except Exception as problem:  # the old list stands; if the connection is over, that is told elsewhere
+                if isinstance(problem, McpSessionEnded):
+                    self._line.give_up(problem)
                 log.warning("MCP server %s does not tell what has changed", self.spec.name, exc_info=True)
             await asyncio.sleep(_CALM_SECONDS)
 
     def _take(self, offers: Offers) -> None:
         tools, left_out = usable_tools(offers.tools, self.spec.policy, self.program)
         resources = usable_resources(offers.resources, offers.templates)
-        self._become(Snapshot("ready", "", tools, left_out, usable_prompts(offers.prompts), resources))
+        prompts, fault = usable_prompts(offers.prompts), self.now.fault
+        self._become(Snapshot("ready", "", tools, left_out, prompts, resources, fault=fault))
 
     def _note_change(self, _method: str) -> None:
         self._stale.set()
@@ -258,6 +321,8 @@ class Server:
     def _pause(self, problem: BaseException, failures: int) -> float | None:
         """Seconds until it is tried again; None: not by itself."""
         limits = self._limits
+        if isinstance(problem, McpSessionEnded) and failures == 1:
+            return 0.0  # it is there
         if is_lasting(problem, self.spec, self._line.heard, was_there=bool(self.now.tools)):
             return None
         if self.spec.transport == "stdio" and failures >= limits.most_attempts:
@@ -271,7 +336,7 @@ class Server:
         retry = "" if pause is None else "It is tried again by itself."
         log.warning("MCP server %s failed: %s Seconds until the next try: %s", spec.name, reason, pause)
         log.debug("the failure of MCP server %s", spec.name, exc_info=problem)
-        state: State = "connecting" if self._hurry.is_set() else "failed"
+        state: State = "connecting" if self._hurry.is_set() or pause == 0 else "failed"
         self._become(replace(self.now, state=state, error=reason, retry=retry))
         self._settled.set()
 
@@ -298,6 +363,8 @@ class Server:
     def _become(self, now: Snapshot) -> None:
         self.now = now
         self._on_change()
+        self._changed.set()
+        self._changed = asyncio.Event()
 
 
 def _own_limits(spec: ServerSpec, limits: McpLimits) -> McpLimits:
@@ -307,3 +374,17 @@ def _own_limits(spec: ServerSpec, limits: McpLimits) -> McpLimits:
         call_seconds=policy.call_seconds or limits.call_seconds,
         connect_seconds=policy.connect_seconds or limits.connect_seconds,
     )
+
+
+def _check(sent: object) -> None:
+    """Look at what is to be sent: what cannot be written would end the connection, for all calls.
+
+    Raises:
+        McpCallFailed: JSON has no such text or number.
+    """
+    try:
+        json.dumps(sent, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, TypeError, RecursionError) as problem:
+        raise McpCallFailed(
+            f"The call was not sent: its arguments cannot be written as JSON ({problem})."
+        ) from problem

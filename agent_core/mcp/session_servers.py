@@ -36,6 +36,7 @@ from tools.result import ToolResult, error
 _END_SECONDS = 20.0
 _MOST_NOTES = 200
 _MOST_LISTED = 300
+_TRIED_BY_CALLS = "It is connected: its next call is tried all the same."
 
 Raw = Mapping[str, Any]
 Asking = Coroutine[Any, Any, Raw]
@@ -148,18 +149,12 @@ class SessionServers:
         for name, server in self._servers.items():
             now = server.now
             names = tool_names(self._labels[name], (tool.name for tool in now.tools))
-            found.append(
-                ServerStatus(
-                    name,
-                    now.state,
-                    now.error,
-                    tuple(sorted(names.values())),
-                    now.left_out,
-                    now.retry,
-                    len(now.prompts),
-                    len(now.resources),
-                )
-            )
+            state, error, retry = now.state, now.error, now.retry
+            if state == "ready" and now.fault:
+                state, error, retry = "failed", f"Its calls fail. {now.fault}", _TRIED_BY_CALLS
+            tools = tuple(sorted(names.values()))
+            counts = len(now.prompts), len(now.resources)
+            found.append(ServerStatus(name, state, error, tools, now.left_out, retry, *counts))
         return tuple(found)
 
     def entries(self) -> tuple[ToolEntry, ...]:

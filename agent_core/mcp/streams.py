@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_SHOWN_CHARS = 200
+Message = Any
+"""A `SessionMessage` of the SDK, or an exception of its transports."""
 
 
 def too_long(most: int) -> McpFailure:
@@ -55,11 +56,19 @@ class Lines:
 
 
 class WatchedStream:
-    """What a server sends, passed on as it is; `on_end` is called when nothing more comes."""
+    """What a server sends, passed on.
 
-    def __init__(self, inner: Any, on_end: Callable[[], None]) -> None:
+    Args:
+        on_end: called when nothing more comes.
+        explain: what becomes of each message.
+    """
+
+    def __init__(
+        self, inner: Any, on_end: Callable[[], None], explain: Callable[[Message], Message] = lambda message: message
+    ) -> None:
         self._inner = inner
         self._on_end = on_end
+        self._explain = explain
 
     @property
     def last_context(self) -> Any:
@@ -69,7 +78,7 @@ class WatchedStream:
     async def receive(self) -> SessionMessage | Exception:
         """The next message."""
         try:
-            message: SessionMessage | Exception = await self._inner.receive()
+            message: SessionMessage | Exception = self._explain(await self._inner.receive())
         except Exception:
             # However it says so: this was the last.
             self._on_end()
@@ -85,7 +94,7 @@ class WatchedStream:
 
     async def __anext__(self) -> SessionMessage | Exception:
         try:
-            message: SessionMessage | Exception = await self._inner.__anext__()
+            message: SessionMessage | Exception = self._explain(await self._inner.__anext__())
         except StopAsyncIteration:
             self._on_end()
             raise
@@ -113,8 +122,10 @@ async def child_streams(
     """
     import anyio  # noqa: PLC0415 - loaded with the SDK
     from mcp.shared.message import SessionMessage  # noqa: PLC0415
-    from mcp_types import jsonrpc_message_adapter  # noqa: PLC0415
 
+    from agent_core.mcp.message_reader import MessageReader  # noqa: PLC0415
+
+    reader = MessageReader(on_noise, longest)
     arriving, to_read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_write, leaving = anyio.create_memory_object_stream[SessionMessage](0)
 
@@ -128,16 +139,14 @@ async def child_streams(
                     on_failure(problem)
                     return
                 for line in complete:
-                    try:
-                        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-                    except ValueError:
-                        on_noise(line[:_SHOWN_CHARS].decode("utf-8", "replace"))
-                        continue
-                    await arriving.send(SessionMessage(message))
+                    for message in reader.read(line):
+                        await arriving.send(SessionMessage(message))
+            reader.end()
 
     async def write() -> None:
         async for item in leaving:
             text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+            reader.sent(item.message)
             await child.write(text.encode() + b"\n")
 
     async def carry(work: Callable[[], Any]) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from agent_core.providers.error_facts import ErrorFacts
 from agent_core.providers.error_meanings import is_about_one_image, is_too_long, takes_no_images
-from agent_core.providers.tool_refusals import NO_TOOLS, NOT_READ, TOOLS_SWITCHED_OFF
+from agent_core.providers.tool_refusals import BAD_SCHEMA, NO_TOOLS, NOT_READ, TOOLS_SWITCHED_OFF
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ FLAGS: Mapping[Reason, Flags] = {
     # Once the sealed reasoning is left out the request is another one; another model is never sent it.
     "thinking_signature": Flags(retryable=True, fallback=True),
     "long_context_tier": Flags(compress=True, fallback=True),
-    "grammar_pattern": Flags(fallback=True),
+    "tool_schema": Flags(fallback=True),
     # A model does not write the same again.
     "broken_answer": Flags(retryable=True, fallback=True),
     "unknown": Flags(retryable=True, fallback=True),
@@ -175,9 +175,9 @@ ADVICE: Mapping[str, Advice] = {
         "the account's plan does not cover so long a conversation",
         "Begin a new session, or choose another plan or model.",
     ),
-    "grammar_pattern": Advice(
+    "tool_schema": Advice(
         "the server cannot work with the schema of a tool",
-        "Update the server, or leave out the MCP server that brings the tool.",
+        "Update the server, or leave the tool out (tools.exclude of its MCP server in the settings).",
     ),
     "broken_answer": Advice(
         "the model's answer broke off, or the server could not read what the model wrote",
@@ -238,11 +238,8 @@ PROVIDER_RULES: tuple[Rule, ...] = (
     # Google: its 429 asks for a look at the billing even where waiting helps; a limit of 0 never resets.
     Rule("billing", r"quota exceeded for metric: .{0,200}limit: 0(?![\d.])|prepa\w+ credits? (?:are|is) depleted"),
     _by_codes("rate_limit", "resource_exhausted"),
-    # llama.cpp, also within LM Studio
-    Rule(
-        "grammar_pattern",
-        r"failed to parse grammar|unsupported pattern|json schema conversion failed|pattern must start with '\^'",
-    ),
+    Rule("tool_schema", BAD_SCHEMA, statuses=_UNREAD),
+    _by_codes("tool_schema", "invalid_function_parameters"),
     # The numbers of z.ai, from docs.z.ai/api-reference/api-code
     _by_codes("billing", "1113 1309", _ZAI),
     _by_codes("auth_permanent", "1110 1111 1112 1121", _ZAI),

@@ -15,6 +15,7 @@ from agent_core.providers import error_patterns as patterns
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.error_facts import ErrorFacts, asked_wait, body_wait, compiled, read_facts, stated_wait
 from agent_core.providers.error_patterns import Flags, Rule
+from agent_core.providers.tool_refusals import tools_named
 from agent_core.providers.wire.failures import readable
 from tools.light_dataclass import dataclass
 from tools.redaction.redactor import redact
@@ -40,7 +41,7 @@ Reason = Literal[
     "format_error",
     "thinking_signature",
     "long_context_tier",
-    "grammar_pattern",
+    "tool_schema",
     "broken_answer",
     "unknown",
 ]
@@ -85,6 +86,7 @@ class ClassifiedError:
         public_message: one or two sentences that name provider, model, cause and next step.
         public_cause: the same without the next step.
         unexplained: the server refused the request, and nothing tells for what.
+        tools: whose schema it refused, by their names or places in the request; empty where it does not say.
     """
 
     reason: Reason
@@ -97,6 +99,7 @@ class ClassifiedError:
     public_message: str
     public_cause: str = ""
     unexplained: bool = False
+    tools: tuple[int | str, ...] = ()
 
 
 def classify(
@@ -142,7 +145,12 @@ def _of_answer(problem: ProviderStatusError, choice: ModelChoice, large: bool, n
         words.whole,
         words.cause,
         unexplained=rule.reason == "format_error" and not rule.advice and not is_told,
+        tools=_refused_tools(facts) if rule.reason == "tool_schema" else (),
     )
+
+
+def _refused_tools(facts: ErrorFacts) -> tuple[int | str, ...]:
+    return tools_named("\n".join((facts.text, *(str(found.get("param") or "") for found in facts.objects))))
 
 
 def _rule_for(facts: ErrorFacts, choice: ModelChoice, now: float) -> tuple[Rule, bool]:

@@ -1,4 +1,4 @@
-"""What a refusal taught about a model's server: fields that it does not know, images that it does not take.
+"""What a refusal taught about a model's server: fields that it does not know, images and tools that it does not take.
 
 A lesson is kept once the request without that thing has its answer, for each server and model, for seven days: what a
 server takes changes with every release. All processes of a home share what was learned.
@@ -6,6 +6,8 @@ server takes changes with every release. All processes of a home share what was 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import threading
 import time
@@ -28,8 +30,10 @@ IMAGES, DOCUMENTS, RECORDINGS = "images", "documents", "recordings"
 PLAIN = "optional fields"
 _ANSWER_LIMIT = "max_tokens <= "
 _REASONING = "reasoning: "
+_TOOL = "tool: "
 _LOCK_TIMEOUT = 2.0
 _LATEST = 1e12
+_HASH_LENGTH = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,14 @@ class Lesson:
         """What was learned, for the person, as a part of a sentence about the server."""
         if self.name.startswith(_ANSWER_LIMIT):
             return f"it gives answers of at most {self.name.removeprefix(_ANSWER_LIMIT)} tokens"
+        if self.name.startswith(_TOOL):
+            return f"it refuses the schema of the tool {self.tool}, which is left out"
         return WORDS.get(self.name, f"it does not take {self.name}")
+
+    @property
+    def tool(self) -> str:
+        """The tool that is left out; '' where it is something else."""
+        return self.name.removeprefix(_TOOL).partition(" ")[0] if self.name.startswith(_TOOL) else ""
 
 
 WORDS: Mapping[str, str] = {
@@ -99,6 +110,17 @@ def answer_limit(tokens: int) -> str:
 def reasoning_lesson(back: ReasoningBack) -> str:
     """The name of the lesson how earlier reasoning is to be given back."""
     return f"{_REASONING}{back}"
+
+
+def tool_lesson(tool: Mapping[str, Any]) -> str:
+    """The name of the lesson that a tool is left out; one whose schema has changed is another.
+
+    Args:
+        tool: its OpenAI function definition.
+    """
+    function = tool["function"]
+    schema = json.dumps(function.get("parameters"), sort_keys=True, default=str)
+    return f"{_TOOL}{function['name']} {hashlib.sha256(schema.encode('utf-8', 'replace')).hexdigest()[:_HASH_LENGTH]}"
 
 
 def adapted(choice: ModelChoice, lessons: Iterable[str]) -> ModelChoice:

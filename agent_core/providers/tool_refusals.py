@@ -1,10 +1,13 @@
-r"""Patterns for two things that every server says in words of its own, recognized by what they mean.
+r"""Patterns for three things that every server says in words of its own, recognized by what they mean.
 
-`NO_TOOLS`: the model, or the server, takes no tools. `NOT_READ`: the model wrote something that the server could not
+`NO_TOOLS`: the model, or the server, takes no tools. `BAD_SCHEMA`: it does not take the schema of one; `tools_named`
+tells which. `NOT_READ`: the model wrote something that the server could not
 read, as a call that is no JSON; a request that could not be read is another matter.
 """
 
 from __future__ import annotations
+
+import re
 
 _QUOTE = r"[`'\"“”]?"
 _TOOLS = (
@@ -41,6 +44,38 @@ NO_TOOLS = (
 )
 TOOLS_SWITCHED_OFF = r"--(?:enable-auto-tool-choice|tool-call-parser|jinja)\b"
 """The server says which option it has to be started with."""
+
+# The place of a tool in the request, as OpenAI, Anthropic, Bedrock and Google write it.
+_PLACE = r"(?:\btools|function_?declarations)[\[.](\d+)\]?"
+_SCHEMA = r"\b(?:input_?schema|parameters|json[ _-]?schema)\b"
+BAD_SCHEMA = (
+    # llama.cpp, also within LM Studio: it makes a grammar of all schemas, and does not say which one was wrong
+    r"failed to parse grammar|unsupported pattern|json schema conversion failed|pattern must start with '\^'"
+    r"|invalid (?:json )?schema (?:for|of|in) (?:the )?(?:function|tool)"
+    rf"|{_PLACE}\.(?:[\w\[\]]+\.)*?(?:input_?schema|parameters)\b"
+    r"|functiondeclaration\b.{0,120}\bschema\b|json schema definition at toolconfig"
+    rf"|(?:tool|function)s?\b.{{0,60}}{_SCHEMA}.{{0,80}}"
+    r"\b(?:invalid|not (?:a )?valid|not supported|unsupported|must (?:be|have|match))"
+    rf"|(?:invalid|unsupported|malformed) .{{0,40}}{_SCHEMA}.{{0,40}}\b(?:tool|function)\b"
+)
+_NAME = r"[\w.:-]{1,128}"
+_NAMED = re.compile(
+    rf"(?:function|tool)s?(?: named| with name| called)?:? [`'\"“]({_NAME})[`'\"”]"
+    rf"|[`'\"“]({_NAME})[`'\"”] (?:function|tool)|because `?({_NAME})`? functiondeclaration"
+    rf"|(?:function|tool) (mcp__{_NAME})",
+    re.IGNORECASE,
+)
+
+
+def tools_named(said: str) -> tuple[int | str, ...]:
+    """The tools that a refusal names: by their names, and by their places in the request."""
+    names = ["".join(found) for found in _NAMED.findall(said)]
+    # Google has all functions in the first tool.
+    places = re.findall(r"function_?declarations\[(\d+)\]", said, re.IGNORECASE) or re.findall(
+        _PLACE, said, re.IGNORECASE
+    )
+    return (*dict.fromkeys(names), *dict.fromkeys(map(int, places)))
+
 
 _CALL = r"(?:tool|function)[ _-]calls?"
 _OUTPUT = (

@@ -28,7 +28,7 @@ _SILENT = (
 _NOTHING_TO_ADD = "[There is nothing to add.]"
 # Failures that the prompt itself causes: if it stayed in the history, every later turn would fail as well.
 _OF_THE_PROMPT = frozenset(
-    {"context_overflow", "payload_too_large", "image_too_large", "format_error", "content_policy", "grammar_pattern"}
+    {"context_overflow", "payload_too_large", "image_too_large", "format_error", "content_policy", "tool_schema"}
 )
 
 

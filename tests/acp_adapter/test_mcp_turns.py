@@ -10,12 +10,17 @@ from typing import Any
 
 import pytest
 
+from agent_core.config import ConfigSource
+from agent_core.home import Home
 from agent_core.mcp.specs import ServerSpec
 from tests.support.editor import PLAIN, ZED, Editor
 from tests.support.editor_host import RpcError
-from tests.support.in_memory import EditorFactory
-from tests.support.mcp_servers import on_the_wire, plain
+from tests.support.in_memory import EditorFactory, serving
+from tests.support.mcp_http_server import HttpMcpServer, Refusal, in_words
+from tests.support.mcp_servers import on_the_wire, plain, with_tools
+from tests.support.model_server import ModelServer, Recorded, Reply, Status
 from tests.support.processes import has_ended
+from tests.support.settings_files import use_model
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.usefixtures("mcp_sdk")
@@ -155,3 +160,77 @@ async def test_progress_is_text_on_the_card_of_every_client(
     assert "a third (1/3)" in shown
     assert "terminal_output" not in shown
     assert "all of it" in json.dumps(card(agent, session)["content"])
+
+
+async def test_mcp_does_not_call_a_server_ready_whose_calls_fail(start: EditorFactory, workspace: Path) -> None:
+    with HttpMcpServer() as server:
+        agent, session = await opened(start, workspace, server.spec())
+        await agent.prompt(session, called("do", "api"))
+        assert card(agent, session)["status"] == "completed"
+        assert "| api | ready | 1 tool |" in await _told(agent, session, "/mcp")
+        server.refusing["tools/call"] = in_words(500, "database locked")
+        await agent.prompt(session, called("do", "api"))
+        assert card(agent, session)["status"] == "failed"
+        assert "It failed (HTTP 500)" in json.dumps(card(agent, session)["content"])
+        shown = await _told(agent, session, "/mcp")
+        assert "| api | failed | 1 tool | Its calls fail. It failed (HTTP 500)" in shown
+        server.refusing.clear()
+        await agent.prompt(session, called("do", "api"))
+        assert "| api | ready | 1 tool |" in await _told(agent, session, "/mcp")
+
+
+async def test_an_mcp_server_that_was_restarted_is_called_in_a_new_session_without_a_word(
+    start: EditorFactory, workspace: Path
+) -> None:
+    with HttpMcpServer() as server:
+        agent, session = await opened(start, workspace, server.spec())
+        await agent.prompt(session, called("do", "api"))
+        server.restart()
+        await agent.prompt(session, called("do", "api"))
+        assert card(agent, session)["status"] == "completed"
+        assert "done in session-2" in json.dumps(card(agent, session)["content"])
+        assert "could not be used" not in agent.text(session)
+
+
+async def test_an_mcp_sign_in_that_ends_in_mid_session_is_told_with_what_to_do(
+    start: EditorFactory, workspace: Path
+) -> None:
+    with HttpMcpServer() as server:
+        agent, session = await opened(start, workspace, server.spec())
+        await agent.prompt(session, "say one")
+        server.refusing |= {"tools/call": Refusal(401), "initialize": Refusal(401)}
+        await agent.prompt(session, called("do", "api"))
+        assert "needs a sign-in (HTTP 401). Run `hermes-acp mcp login" in json.dumps(card(agent, session)["content"])
+        await agent.prompt(session, "say two")
+        assert "MCP server api could not be used: " in agent.text(session)
+        assert "needs a sign-in" in agent.text(session)
+
+
+async def test_a_tool_of_an_mcp_server_whose_schema_the_models_server_refuses_ends_no_prompt(
+    home: Path, workspace: Path
+) -> None:
+    def answer(request: Recorded) -> Any:
+        names = [tool["function"]["name"] for tool in request.body.get("tools", ())]
+        if "mcp__shop__bad" not in names:
+            return Reply("done")
+        said = "Invalid schema for function 'mcp__shop__bad': In context=('properties', 'a'), not like this."
+        return Status(400, {"error": {"message": said, "code": "invalid_function_parameters"}})
+
+    tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("good", "bad")]
+    shop = on_the_wire(with_tools("shop", tools))
+    with ModelServer(default=answer) as server:
+        use_model(home, server)
+        async with serving(home, config=ConfigSource(Home(home))) as agent:
+            await agent.initialize(PLAIN)
+            session = await agent.new_session(workspace, mcpServers=[shop])
+            assert (await agent.prompt(session, "go"))["stopReason"] == "end_turn"
+            assert agent.text(session).endswith("done")
+            thoughts = agent.text(session, "agent_thought_chunk")
+            assert "Trying again without the tool mcp__shop__bad." in thoughts
+            assert "it refuses the schema of the tool mcp__shop__bad, left out from now on" in thoughts
+            assert "mcp__shop__good" in server.requests[-1].raw.decode()
+            shown = (await _told(agent, session, "/mcp")).replace("\\", "")
+            assert "| shop | ready | 2 tools | not used: mcp__shop__bad: the model's server refuses" in shown
+            asked = len(server.requests)
+            await agent.prompt(session, "again")
+            assert len(server.requests) == asked + 1

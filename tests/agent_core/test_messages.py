@@ -64,9 +64,10 @@ def test_a_tools_answer_names_its_call():
         ('{"path": "x"}', {"path": "x"}),
         ("", {}),
         (" \n", {}),
+        (" null\n", {}),
         ('{"text": "one\ntwo"}', {"text": "one\ntwo"}),
     ],
-    ids=["object", "nothing", "blank", "raw line break in a string"],
+    ids=["object", "nothing", "blank", "null", "raw line break in a string"],
 )
 def test_arguments_that_are_understood(text, value):
     assert parse_arguments(text) == value
@@ -74,8 +75,8 @@ def test_arguments_that_are_understood(text, value):
 
 @pytest.mark.parametrize(
     "text",
-    ['{"path": ', "path=x", '["x"]', '"x"', "null", "[" * 100_000],
-    ids=["cut off", "no JSON", "a list", "a string", "null", "too deep"],
+    ['{"path": ', "path=x", '["x"]', '"x"', "[" * 100_000],
+    ids=["cut off", "no JSON", "a list", "a string", "too deep"],
 )
 def test_arguments_that_are_not_an_object_are_refused_in_words_for_the_model(text):
     with pytest.raises(ValueError, match="one JSON object"):

@@ -23,7 +23,7 @@ from agent_core.prompt_parts import SaidText
 from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice, ModelFacts, ServedWindow
 from agent_core.providers.knowledge.pricing import Spent
-from agent_core.providers.lessons import Lessons
+from agent_core.providers.lessons import Lessons, tool_lesson
 from agent_core.sessions.records import RESET, StoredEvent, TurnRecord
 from tests.support.each import each
 from tools.registry import ToolEntry
@@ -128,6 +128,21 @@ def test_servers_are_shown_with_what_went_wrong():
     assert rows[2] == "| files | ready | 2 tools |  |"
     assert rows[3] == "| a\\|b\\` | failed |  | It ended at once \\| code 1 |"
     assert "odd: its schema" in rows[4]
+
+
+def test_a_tool_of_an_mcp_server_that_the_models_server_refuses_is_named_with_its_server():
+    files = ServerStatus("files", "ready", tools=("mcp__files__read", "mcp__files__write"))
+    desk = _Desk(states=(files, ServerStatus("wiki", "ready", tools=("mcp__wiki__read",))))
+    tool = {"function": {"name": "mcp__files__read", "parameters": {"type": "object"}}}
+    desk.lessons.keep(desk.model(), [tool_lesson(tool), "images"])
+    rows = _typed("/mcp", desk).splitlines()
+    refused = "mcp\\_\\_files\\_\\_read: the model's server refuses its schema"
+    assert rows[2].replace("\\_", "_") == f"| files | ready | 2 tools | not used: {refused} |".replace("\\_", "_")
+    assert rows[3] == "| wiki | ready | 1 tool |  |"
+    status = _typed("/status", desk).replace("\\", "")
+    assert "it refuses the schema of the tool mcp__files__read, which is left out" in status
+    _typed("/status forget", desk)
+    assert _typed("/mcp", desk).splitlines()[2] == "| files | ready | 2 tools |  |"
 
 
 @each(

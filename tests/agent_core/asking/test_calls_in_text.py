@@ -146,6 +146,15 @@ def test_a_call_is_read_in_every_common_form_and_its_text_is_not_shown(text, cal
     assert read_all(text) == ("", calls)
 
 
+PLAIN = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}]
+
+
+def test_arguments_of_null_are_none():
+    for written in ('{"name": "look", "arguments": null}', '<tool_call>{"name": "look", "input": null}</tool_call>'):
+        (call,) = read_calls(written, PLAIN, ())
+        assert (call.name, call.arguments) == ("look", "{}")
+
+
 @each("form", FORMS)
 def test_words_before_a_call_are_shown(form):
     text, calls = FORMS[form]

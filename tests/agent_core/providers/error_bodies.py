@@ -346,12 +346,38 @@ enable context shift","type":"exceed_context_size_error","n_prompt_tokens":14429
 # llamacpp 500 context_overflow https://github.com/ggml-org/llama.cpp/pull/15780
 {"error":{"code":500,"message":"the request exceeds the available context size. try increasing the context size or
 enable context shift","type":"exceed_context_size_error","n_prompt_tokens":1407,"n_ctx":256}}
-# llamacpp 400 grammar_pattern https://github.com/lidge-jun/opencodex/issues/2135
+# llamacpp 400 tool_schema https://github.com/lidge-jun/opencodex/issues/2135
 {"error":{"code":400,"message":"Failed to initialize samplers: failed to parse grammar",
 "type":"invalid_request_error"}}
-# llamacpp 400 grammar_pattern https://github.com/aebrer/dreb/pull/422
+# llamacpp 400 tool_schema https://github.com/aebrer/dreb/pull/422
 {"error":{"code":400,"message":"Unable to generate parser for this template. Automatic parser generation failed: JSON
 schema conversion failed:\nPattern must start with '^' and end with '$'","type":"invalid_request_error"}}
+# openai 400 tool_schema https://github.com/Azure/azure-mcp/issues/197
+{"error":{"message":"Invalid schema for function 'azure-azmcp-bestpractices-get': In context=(), object schema missing
+properties.","type":"invalid_request_error","param":"tools[19].function.parameters",
+"code":"invalid_function_parameters"}}
+# openai 400 tool_schema https://github.com/Automattic/wordpress-mcp/issues/103
+{"error":{"message":"Invalid schema for function 'mcp_wordpress-mcp_wc_update_product': In context=('properties',
+'meta_data', 'items', 'properties', 'value', 'type', '6'), array schema missing items.",
+"code":"invalid_function_parameters"}}
+# anthropic 400 tool_schema https://github.com/anthropics/claude-code/issues/63673
+{"type":"error","error":{"type":"invalid_request_error","message":"tools.21.custom.input_schema: JSON schema is
+invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12). Learn more about tool use at
+https://docs.claude.com/en/docs/tool-use."},"request_id":"req_011CbX3X2dtvKq82jNzF9Trp"}
+# anthropic 400 tool_schema https://github.com/langchain-ai/langchain/issues/39271
+{"type":"error","error":{"type":"invalid_request_error","message":"tools.0.custom.input_schema: input_schema does not
+support oneOf, allOf, or anyOf at the top level"}}
+# bedrock 400 tool_schema https://github.com/maximhq/bifrost/issues/1720
+{"message":"The json schema definition at toolConfig.tools.1.toolSpec.inputSchema is invalid. Fix the following errors
+and try again: $.properties: null found, object expected"}
+# gemini 400 tool_schema https://github.com/Ingenimax/agent-sdk-go/pull/319
+{"error":{"code":400,"message":"*
+GenerateContentRequest.tools[0].function_declarations[7].parameters.properties[labels].items: missing
+field.","status":"INVALID_ARGUMENT"}}
+# gemini 400 tool_schema https://github.com/reportportal/reportportal-mcp-server/issues/25
+{"error":{"code":400,"message":"Unable to submit request because run_auto_analysis functionDeclaration
+parameters.analyzer_item_modes schema specified incorrect schema type field. For schema with enum values, schema type
+should not be OBJECT or ARRAY.","status":"INVALID_ARGUMENT"}}
 # lmstudio 400 context_overflow https://github.com/Gitlawb/openclaude/issues/353
 {"error":"The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>=
 n_ctx: 4096). Try to load the model with a larger context length, or provide a shorter input."}
@@ -360,7 +386,7 @@ n_ctx: 4096). Try to load the model with a larger context length, or provide a s
 # lmstudio 404 model_not_found https://github.com/lmstudio-ai/lms/issues/107
 {"error":{"message":"No models loaded. Please load a model in the developer page or use the `lms load` command",
 "type":"invalid_request_error","param":"model","code":"model_not_found"}}
-# lmstudio in-band grammar_pattern https://github.com/NousResearch/hermes-agent/pull/67349
+# lmstudio in-band tool_schema https://github.com/NousResearch/hermes-agent/pull/67349
 {"error":{"message":"Failed to initialize samplers: failed to parse grammar"}}
 # omlx 400 context_overflow https://github.com/ValueCell-ai/ClawX/issues/658
 {"error":{"message":"Prompt too long: 41911 tokens exceeds max context window of 32768 tokens"}}

@@ -77,7 +77,7 @@ def test_every_reason_has_flags_and_advice():
         ("auth auth_permanent billing", (False, False, True, True)),
         ("context_overflow payload_too_large", (False, True, False, False)),
         ("long_context_tier", (False, True, False, True)),
-        ("model_not_found tools_unsupported grammar_pattern tls", (False, False, False, True)),
+        ("model_not_found tools_unsupported tool_schema tls", (False, False, False, True)),
         ("provider_policy_blocked format_error", (False, False, False, True)),
         ("image_too_large content_policy", (False, False, False, False)),
     ],
@@ -313,7 +313,7 @@ def test_a_message_quotes_what_the_server_said(status, body, details):
         (402, "", "Top it up"),
         (400, message("prompt is too long"), "a larger window"),
         (404, message("The model `x` does not exist"), "«hermes-acp models»"),
-        (400, message("failed to parse grammar"), "leave out the MCP server"),
+        (400, message("failed to parse grammar"), "leave the tool out"),
         (400, message("Invalid `signature` in `thinking` block"), "begin a new session"),
     ],
 )
