@@ -1,4 +1,6 @@
-"""What the editor has been sent of each open tool call, so that an update holds only what is new."""
+"""What the editor has been sent, as far as the next update depends on it: the fields of open cards, and whether its
+last line of text is finished.
+"""
 
 from __future__ import annotations
 
@@ -9,30 +11,47 @@ from typing import Any
 _FINAL = frozenset({"completed", "failed"})
 _NAMING = frozenset({"sessionUpdate", "toolCallId", "_meta"})
 _UNKNOWN = object()
+_GAP = "\n\n"
 _OWN = ("title", "kind", "rawInput")
 
 
 class CardFields:
     """The fields of one session's open cards as they were last sent. Safe to use from several threads.
 
-    (ACP v1, tool calls: an update carries only the fields that change.)
+    (ACP v1, tool calls: an update carries only the fields that change. The status is repeated all the same: a popular
+    extension takes an update without one for the end of the call.)
+
+    It also keeps a message from beginning in the middle of another's line: many clients run together whatever text
+    comes, and a notice would read as a part of the answer.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sent: dict[str, dict[str, Any]] = {}
+        # The message whose text was sent last, and how that ends.
+        self._message: object = None
+        self._end = _GAP
         self._before_question: dict[str, dict[str, Any]] = {}
 
     def trim(self, update: dict[str, Any]) -> dict[str, Any] | None:
         """`update` without what the editor has already; None where nothing is left to send."""
-        match update.get("sessionUpdate"):
-            case "tool_call":
-                with self._lock:
+        with self._lock:
+            match update.get("sessionUpdate"):
+                case "tool_call":
+                    self._end = _GAP
                     self._sent[update["toolCallId"]] = _fields(update)
-            case "tool_call_update":
-                with self._lock:
+                case "tool_call_update":
                     return self._changed(update)
+                case "agent_message_chunk":
+                    return self._apart(update)
+                case "user_message_chunk" | "plan":
+                    self._end = _GAP
         return update
+
+    def prompted(self) -> None:
+        """The person has said something, which the editor shows by itself: what comes next is behind that."""
+        with self._lock:
+            self._end = _GAP
 
     def ask(self, call: Mapping[str, Any]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
         """What a permission question with these fields of a card sends: first an update of the card, then itself.
@@ -74,7 +93,19 @@ class CardFields:
             sent.update(new)
         if not new and "_meta" not in update:
             return None
-        return {name: value for name, value in update.items() if name in _NAMING or name in new}
+        head = {"sessionUpdate": "tool_call_update", "toolCallId": call_id, "status": sent.get("status", "pending")}
+        return head | {name: value for name, value in update.items() if name in _NAMING or name in new}
+
+    def _apart(self, update: dict[str, Any]) -> dict[str, Any]:
+        """The update with a blank line before its text, where another message's line would go on with it."""
+        message, content = update.get("messageId"), update["content"]
+        text = content.get("text", "")
+        if not text:
+            return update
+        gap = "" if message == self._message else _GAP.removeprefix(self._end[len(self._end.rstrip("\n")) :])
+        gap = gap[len(text) - len(text.lstrip("\n")) :]
+        self._message, self._end = message, (self._end + text)[-len(_GAP) :]
+        return {**update, "content": {**content, "text": gap + text}} if gap else update
 
 
 def _fields(card: Mapping[str, Any]) -> dict[str, Any]:

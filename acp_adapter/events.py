@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import Literal
 
+from acp_adapter.cards.first_titles import HeldCall, Hold
 from acp_adapter.cards.looks import look_of
 from acp_adapter.outbox import Outbox
 from agent_core.callbacks import (
@@ -110,6 +111,7 @@ class EventBridge:
         turn_id: str,
         output_pause: float,
         picture_pause: float = 0.0,
+        hold: Hold | None = None,
         shows_thoughts: Callable[[], bool] = lambda: True,
     ) -> None:
         """Make it.
@@ -118,6 +120,7 @@ class EventBridge:
             journal: takes down what is shown, so that it can be shown again.
             output_pause: seconds between two pictures of a tool's output; 0 sends all of it as it comes.
             picture_pause: the same, of tools whose output goes to no terminal in any editor.
+            hold: how long cards are held until their titles are known, for an editor that keeps the first one.
             shows_thoughts: whether the person wants to see the model's reasoning now.
         """
         self._outbox = outbox
@@ -130,6 +133,8 @@ class EventBridge:
         self._shows_thoughts = shows_thoughts
         self._lock = threading.Lock()
         self._cards: dict[str, _Card] = {}
+        self._hold = hold
+        self._held: dict[str, HeldCall] = {}
         self._message = 1
         self._steered = self._notices = self._compressions = 0
         self._compressing: ContextCompacted | None = None
@@ -149,6 +154,7 @@ class EventBridge:
             reasoning_callback=self.on_thought,
             thinking_callback=self.on_note,
             tool_gen_callback=self.on_tool_begun,
+            tool_args_callback=None if self._hold is None else self.on_tool_arguments,
             tool_progress_callback=self.on_tool,
             step_callback=self.on_step,
             message_callback=self.on_message,
@@ -247,12 +253,17 @@ class EventBridge:
 
     def on_tool_begun(self, call_id: str, name: str) -> None:
         """The model begins a tool call."""
+        if self._hold is None:
+            self._tell(lambda: self._announced(call_id, name))
+        else:
+            held = self._held[call_id] = HeldCall(name)
+            held.forget = self._hold(lambda: self._show_held(call_id))
 
-        def announce() -> SessionEvent:
-            self._cards[call_id] = _Card(name, cwd=self._cwd)
-            return ToolAnnounced(call_id, name, self._cwd)
-
-        self._tell(announce)
+    def on_tool_arguments(self, call_id: str, text: str) -> None:
+        """The model has written more of a call's arguments."""
+        held = self._held.get(call_id)
+        if held is not None and held.is_named_by(text):
+            self._show_held(call_id)
 
     def on_tool(self, progress: ToolProgress) -> None:
         """A tool call goes on."""
@@ -276,16 +287,35 @@ class EventBridge:
             self._closed = True
             if self._compressing is not None:
                 self._show(replace(self._compressing, state="cancelled"))
+            held, self._held = self._held, {}
+            for call in held.values():
+                call.forget()
             cards, self._cards = self._cards, {}
             for call_id, card in cards.items():
                 result = with_tail(ToolResult(INTERRUPTED_RESULT, failed=True), card.tail)
                 self._show(self._finished(call_id, card, result))
+
+    def _announced(self, call_id: str, name: str, arguments: Mapping[str, object] | None = None) -> SessionEvent:
+        self._cards[call_id] = _Card(name, cwd=self._cwd)
+        return ToolAnnounced(call_id, name, self._cwd, arguments=arguments or {})
+
+    def _show_held(self, call_id: str) -> None:
+        def show() -> SessionEvent | None:
+            held = self._held.pop(call_id, None)
+            if held is None:
+                return None
+            held.forget()
+            return self._announced(call_id, held.name, held.arguments)
+
+        self._tell(show)
 
     def _progress(self, progress: ToolProgress) -> SessionEvent | None:
         call_id = progress.call_id
         card = self._cards.get(call_id)
         match progress:
             case CallRequested(name=name, arguments=arguments, parent=parent, by=by, cwd=cwd):
+                if (held := self._held.pop(call_id, None)) is not None:
+                    held.forget()
                 self._cards[call_id] = _Card(name, dict(arguments), by=by, cwd=cwd or self._cwd)
                 return ToolRequested(call_id, name, arguments, cwd or self._cwd, card is not None, parent, by)
             case _ if card is None:

@@ -6,6 +6,9 @@ pieces. A flush is a plain callback of the loop: a task for each piece of text w
 that comes alone, and what a turn tells of its tools, is carried by its own worker where nothing is on its way: to
 wake the loop for it costs more than writing it. Beyond a bound the worker waits, so that an editor that stops reading
 pauses its turn and loses nothing.
+
+A cancel overtakes what waits (`hurry`): text is sent in short pieces, one at a time, so that little is past recall
+when the cancel comes, and most of the rest is left out of the view. It is in the store, from before it was put here.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import secrets
 import threading
 import time
 from collections import deque
@@ -23,6 +27,7 @@ from agent_core.events import (
     AgentText,
     AgentThought,
     ContextUsed,
+    Noticed,
     SessionEvent,
     ToolAnnounced,
     ToolFinished,
@@ -31,14 +36,24 @@ from agent_core.events import (
     ToolRunning,
 )
 from agent_core.interrupt import CancelToken
-from tools.result import Shown, ShownDiff, ShownOutput, ShownText
+from tools.result import Shown, ShownDiff, ShownOutput, ShownText, ToolResult
 
 log = logging.getLogger(__name__)
 
 MAX_WAITING_CHARS = 1_000_000
 """How much text waits for the editor before the worker does."""
 
-_MAX_MERGED_CHARS = 256 * 1024
+MOST_AT_ONCE = 3_500
+"""How much text one update carries, in characters. With what is around it that is less than a pipe takes at once."""
+
+MOST_AFTER_CANCEL = 4_096
+"""How much more text is sent once the turn is cancelled, in characters."""
+
+LEFT_OUT = (
+    "Some of what came before the cancel is not shown, because the editor had not read that far. It is stored: load "
+    "the session again to see it."
+)
+_SHORT_RESULT = 1_000
 _EVENT_SIZE = 100
 _ALONE_SECONDS = 0.0001
 """Text comes alone when nothing has come for so long; what comes closer together can merge."""
@@ -89,17 +104,19 @@ class Outbox:
         self._closed = False
         self._draining = 0
         self._news = asyncio.Event()
+        # How much more text is sent; None while there is no cancel.
+        self._room: int | None = None
+        self._has_left_out = False
 
     def put(self, event: SessionEvent) -> None:
         """Add an event, from any thread; it never waits. After `close` it is dropped."""
         with self._condition:
             if self._closed:
                 return
-            if not (self._queue and self._queue[-1].absorb(event)):
-                self._queue.append(_Pending(event))
             self._put += 1
-            self._waiting += _size(event)
-            starts, is_carried = self._claim_flush(), self._is_carried(event)
+            for each in self._fitting(event):
+                self._take(each, self._put)
+            starts, is_carried = bool(self._queue) and self._claim_flush(), self._is_carried(event)
         if starts and is_carried:
             self._flush()
         elif starts:
@@ -124,6 +141,28 @@ class Outbox:
         if starts:
             self._flush()
 
+    def hurry(self) -> None:
+        """The turn is cancelled, and its answer must not wait for an editor to read all that it was told before.
+
+        From now on only a little more text is sent, of what waits and of what still comes; cards end all the same,
+        and the person is told that something is left out. Any thread.
+        """
+        with self._condition:
+            if self._room is not None:
+                return
+            self._room = MOST_AFTER_CANCEL
+            waiting, self._queue = self._queue, deque()
+            for pending in waiting:
+                self._waiting -= pending.size
+                for event in self._fitting(pending.rest()):
+                    self._take(event, pending.number)
+            self._condition.notify_all()
+
+    def calm(self) -> None:
+        """The cancelled turn is over: what comes now is sent whole."""
+        with self._condition:
+            self._room, self._has_left_out = None, False
+
     async def close(self) -> None:
         """Wait, on the loop, until what was put is written. What comes later nobody hears: the session is over."""
         await self.drain()
@@ -144,6 +183,29 @@ class Outbox:
         finally:
             with self._condition:
                 self._draining -= 1
+
+    def _take(self, event: SessionEvent, number: int) -> None:
+        if not (self._queue and self._queue[-1].absorb(event, number)):
+            self._queue.append(_Pending(event, number))
+        self._waiting += _size(event)
+
+    def _fitting(self, event: SessionEvent) -> tuple[SessionEvent, ...]:
+        """What is sent of an event: all of it, unless a cancel hurries and there is no room left for its text."""
+        if self._room is None:
+            return (event,)
+        size = _told(event)
+        if size <= self._room:
+            self._room -= size
+            return (event,)
+        if isinstance(event, ToolFinished):
+            return (replace(event, result=ToolResult(LEFT_OUT, failed=event.result.failed)),)
+        kept: tuple[SessionEvent, ...] = ()
+        if isinstance(event, _Streamed) and self._room:
+            kept, self._room = (replace(event, text=event.text[: self._room]),), 0
+        if self._has_left_out:
+            return kept
+        self._has_left_out = True
+        return (*kept, Noticed(f"{secrets.token_hex(8)}-notice-1", LEFT_OUT))
 
     def _claim_flush(self) -> bool:
         if self._flushing or self._held:
@@ -166,22 +228,28 @@ class Outbox:
             self._condition.notify_all()
 
     def _flush(self) -> None:
-        """Send one event and what was merged onto it; the next one only when it is written."""
+        """Send one event, with what was merged onto it as far as it fits; the next one only when that is written."""
         with self._condition:
-            pending = self._queue.popleft()
+            pending = self._queue[0]
+            before = pending.size
+            event = pending.piece()
+            size, number = before - pending.size, 0
+            if not pending.size:
+                self._queue.popleft()
+                number = pending.number
         try:
-            position = self._deliver(pending.merged())
+            position = self._deliver(event)
         except Exception:
             # One event's failure must not hold back those behind it, nor the worker that waits for space.
             log.exception("an event could not be shown")
             position = 0
-        if self._once_written(position, lambda: self._sent(pending)):
-            self._sent(pending)
+        if self._once_written(position, lambda: self._sent(size, number)):
+            self._sent(size, number)
 
-    def _sent(self, pending: _Pending) -> None:
+    def _sent(self, size: int, number: int) -> None:
         with self._condition:
-            self._waiting -= pending.size
-            self._written += pending.count
+            self._waiting -= size
+            self._written = max(self._written, number)
             goes_on = self._flushing = bool(self._queue)
             is_awaited = self._draining > 0
             self._condition.notify_all()
@@ -194,29 +262,43 @@ class Outbox:
 
 
 class _Pending:
-    """An event with the text that has been merged onto it: `count` events of `size` characters in all."""
+    """An event with the text that was merged onto it. Of its characters `size` are not sent; `number` is that of the
+    last event in it, in the order in which they were put.
+    """
 
-    __slots__ = ("_event", "_texts", "count", "size")
+    __slots__ = ("_event", "_texts", "number", "size")
 
-    def __init__(self, event: SessionEvent) -> None:
+    def __init__(self, event: SessionEvent, number: int) -> None:
         self._event = event
         self._texts = [event.text] if isinstance(event, _Streamed) else []
         self.size = _size(event)
-        self.count = 1
+        self.number = number
 
-    def absorb(self, event: SessionEvent) -> bool:
+    def absorb(self, event: SessionEvent, number: int) -> bool:
         """Take `event` in, if it continues this one."""
-        if self.size > _MAX_MERGED_CHARS or not isinstance(event, _Streamed) or not _continues(self._event, event):
+        if not isinstance(event, _Streamed) or not _continues(self._event, event):
             return False
         self._event = event  # the newest one: of a tool's output it has the tail
         self._texts.append(event.text)
         self.size += len(event.text)
-        self.count += 1
+        self.number = number
         return True
 
-    def merged(self) -> SessionEvent:
-        """The event with all its text."""
-        if not isinstance(self._event, _Streamed) or len(self._texts) == 1:
+    def piece(self) -> SessionEvent:
+        """What is sent of it next; what is left stays, with its `size`."""
+        event = self.rest()
+        self.size = 0
+        if not isinstance(event, _Streamed) or len(event.text) <= MOST_AT_ONCE:
+            return event
+        self._texts = [event.text[MOST_AT_ONCE:]]
+        self.size = len(event.text) - MOST_AT_ONCE
+        return replace(event, text=event.text[:MOST_AT_ONCE])
+
+    def rest(self) -> SessionEvent:
+        """The event with all its text that is not sent."""
+        if not isinstance(self._event, _Streamed):
+            return self._event
+        if len(self._texts) == 1 and self._texts[0] is self._event.text:
             return self._event
         return replace(self._event, text="".join(self._texts))
 
@@ -240,8 +322,23 @@ def _size(event: SessionEvent) -> int:
         case ToolRequested(arguments=arguments):
             return _EVENT_SIZE + _length(arguments.values())
         case ToolFinished(arguments=arguments, result=result):
-            return _EVENT_SIZE + _length(arguments.values()) + len(result.text) + sum(map(_shown, result.shown))
+            return _EVENT_SIZE + _length(arguments.values()) + _length_of(result)
     return _EVENT_SIZE
+
+
+def _told(event: SessionEvent) -> int:
+    """How many characters of an event need not reach the editor for it to know how everything stands."""
+    match event:
+        case AgentText() | AgentThought() | ToolOutput():
+            return len(event.text)
+        case ToolFinished(result=result):
+            length = _length_of(result)
+            return length if length > _SHORT_RESULT else 0
+    return 0
+
+
+def _length_of(result: ToolResult) -> int:
+    return len(result.text) + sum(map(_shown, result.shown)) + sum(len(image.data) for image in result.images)
 
 
 def _shown(shown: Shown) -> int:

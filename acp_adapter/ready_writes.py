@@ -1,14 +1,41 @@
-"""Writing without waiting, and without touching the descriptor's flags, which other processes may share."""
+"""Writing without waiting, and without touching the descriptor's flags, which other processes may share; and how much
+may be written that nobody has read.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import stat
+import sys
 from collections.abc import Callable
+
+if sys.platform == "linux":
+    import fcntl
 
 WriteNow = Callable[[bytes], int]
 """Writes what there is room for and returns how many bytes that were; 0 also where it went wrong."""
+
+MOST_UNREAD = 8 * 1024
+"""How much the system holds between us and a client that does not read, in bytes, where that can be chosen."""
+
+
+def hold_little(fd: int) -> None:
+    """Let the system hold little of what was written to the client: what is in its pipe no cancel can overtake.
+
+    A client that reads 40 kB a second would have to read Linux's usual 64 KiB before the answer to its cancel.
+    """
+    with contextlib.suppress(OSError):
+        mode = os.fstat(fd).st_mode
+        if stat.S_ISFIFO(mode) and sys.platform == "linux":
+            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, MOST_UNREAD)
+        elif stat.S_ISSOCK(mode):
+            import socket  # noqa: PLC0415 - as below
+
+            # The option is the socket's, whichever descriptor sets it.
+            with socket.socket(fileno=os.dup(fd)) as shared:
+                shared.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_UNREAD)
 
 
 def write_now(fd: int) -> WriteNow:

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.card_fields import CardFields
+from acp_adapter.client_io.endings import EndingHabits
 from acp_adapter.commands.of_plugins import as_slash
 from acp_adapter.commands.shelf import CommandShelf, refusal_in
 from acp_adapter.commands.typed import offered
@@ -83,6 +84,7 @@ class SessionManager:
         self._transport = transport
         self._deliver = deliver
         self.client = ClientCapabilities()
+        self._endings = EndingHabits()
         self._sessions: dict[str, SessionState] = {}
         self._closed: set[str] = set()
         self._unloading: set[asyncio.Task[None]] = set()
@@ -335,7 +337,8 @@ class SessionManager:
 
         outbox, cards = Outbox(loop, deliver, self._transport.once_written, held=held), CardFields()
         calls = SessionCalls(self._transport, loop, seed.session_id, outbox, cards)
-        workspace = with_editor_files(with_servers(prepared.workspace, prepared.servers), calls, client)
+        workspace = with_servers(prepared.workspace, prepared.servers)
+        workspace = with_editor_files(workspace, calls, client, self._endings)
         workspace = with_editor_terminals(workspace, calls, client, wants_terminals, show_terminal)
         workspace.approvals.approver = EditorApprover(calls, client, prepared.timeout, seed.cwd)
         workspace.approvals.on_note = tell

@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+from acp_adapter.ready_writes import hold_little
 from tools.light_dataclass import dataclass
 
 if sys.platform == "win32":
@@ -35,6 +36,7 @@ def claim_stdio(stray_output: Path | None) -> Stdio:
     """
     reader, writer = _private(0), _private(1)
     claimed = Stdio(reader, writer)
+    hold_little(writer)
     null = os.open(os.devnull, os.O_RDWR)
     if null == 2:  # noqa: PLR2004 - stderr was closed: no file of ours may take its number and get its warnings
         null = os.dup(null)

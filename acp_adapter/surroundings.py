@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.client_io.endings import EndingHabits
 from acp_adapter.editor_calls import EditorCalls
 from agent_core.interrupt import CancelToken
 from agent_core.workspace import Workspace
@@ -25,14 +26,20 @@ def with_servers(workspace: Workspace, servers: SessionServers | None) -> Worksp
     return replace(workspace, tools=Toolbox(lambda: (*others.extra(), *servers.entries())), mcp=servers)
 
 
-def with_editor_files(workspace: Workspace, calls: EditorCalls, client: ClientCapabilities) -> Workspace:
-    """The workspace with files as the editor has them, where it lets us see or write them."""
+def with_editor_files(
+    workspace: Workspace, calls: EditorCalls, client: ClientCapabilities, endings: EndingHabits
+) -> Workspace:
+    """The workspace with files as the editor has them, where it lets us see or write them.
+
+    Args:
+        endings: what the client does to ends of files, in all of its sessions.
+    """
     if not (client.read_files or client.write_files):
         return workspace
     from acp_adapter.client_io.files import EditorFileSystem  # noqa: PLC0415 - not every editor has them
     from acp_adapter.client_io.memory import EditorMemory  # noqa: PLC0415
 
-    disk, memory = workspace.files, EditorMemory()
+    disk, memory = workspace.files, EditorMemory(endings)
     # What is this machine's of a session with a copy elsewhere is what the copy was made of.
     roots = workspace.roots if workspace.copied is None else (workspace.client_cwd,)
 

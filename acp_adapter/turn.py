@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any, Literal
 
 from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.cards.first_titles import for_a_moment
 from acp_adapter.choosing import Chooser
 from acp_adapter.commands import AsPrompt, Outcome, is_at_once, is_slashed, perform, store_late
 from acp_adapter.desk import SessionDesk
@@ -20,7 +20,7 @@ from acp_adapter.links.draft import Draft
 from acp_adapter.session import SessionState, Ticket
 from acp_adapter.turn_work import TurnWork
 from agent_core.agent import AIAgent
-from agent_core.events import SessionEvent, SessionNamed, UserSaid
+from agent_core.events import SessionEvent, UserSaid
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Content
@@ -103,6 +103,7 @@ class TurnRunner:
         turn = asyncio.ensure_future(session.turn.acquire())
         try:
             if is_waiting and is_at_once(prompt.said):
+                session.cards.prompted()
                 told, prompt = await self._command(session, prompt, ticket.token)
                 if told:
                     await self._store_beside(session, turn, ticket.token)
@@ -128,12 +129,14 @@ class TurnRunner:
         loop = asyncio.get_running_loop()
         bridge = await self._open(session, token)
         if prompt.content is not None:
+            session.cards.prompted()
             bridge.record(UserSaid(f"{bridge.turn_id}-prompt", prompt.said))
         told, prompt = await self._command(session, prompt, token, bridge)
         if told:
             bridge.close()
             return _COMMAND
         session.turns_begun += 1
+        forget = token.on_cancel(session.outbox.hurry)
 
         def follow(mode: str) -> None:
             following = asyncio.run_coroutine_threadsafe(self.chooser.follow(session, mode), loop)
@@ -149,8 +152,9 @@ class TurnRunner:
             bridge.close()
             if token.is_set() and not bridge.has_begun():
                 await self._keep_unbegun(session, turn, prompt)
-            session.outbox.put(SessionNamed(session.title, time.time()))
             await session.outbox.drain()
+            forget()
+            session.outbox.calm()
 
     async def _outcome(
         self,
@@ -261,6 +265,7 @@ class TurnRunner:
             turn_id=turn_id,
             output_pause=pause,
             picture_pause=_OUTPUT_PAUSE,
+            hold=for_a_moment if self.client.habits.keeps_first_title else None,
             shows_thoughts=lambda: session.choices.thoughts,
         )
 

@@ -173,6 +173,11 @@ def status_goes_on(sent: Sent) -> str | None:
     return None
 
 
+def says_status(sent: Sent) -> str | None:
+    """Each update of a card says its status: some clients take one that does not for the end of the call."""
+    return None if "status" in sent.part else f"{sent.kind} for {sent.part.get('toolCallId', '')} without a status"
+
+
 def asked_on_open_card(sent: Sent) -> str | None:
     """A permission is asked for on a card that has not ended."""
     session, call_id = sent.session, sent.part.get("toolCallId", "")
@@ -306,7 +311,7 @@ UPDATE_RULES: dict[str, tuple[Rule, ...]] = {
     "agent_thought_chunk": _OF_A_TURN,
     "plan": _OF_A_TURN,
     "tool_call": _CARD,
-    "tool_call_update": _CARD,
+    "tool_call_update": (*_CARD, says_status),
     "available_commands_update": _ANYTIME,
     "current_mode_update": _ANYTIME,
     "config_option_update": (*_ANYTIME, offered_options),

@@ -149,6 +149,7 @@ class AgentCallbacks:
         reasoning_callback: the model's reasoning as it arrives.
         thinking_callback: a note of the agent's own about what it does.
         tool_gen_callback: the model begins a tool call: (call id, tool name).
+        tool_args_callback: the model has written more of the arguments of a call: (call id, JSON text).
         tool_progress_callback: a tool call's way from request to end.
         step_callback: after each model request.
         message_callback: after each message was stored.
@@ -163,6 +164,7 @@ class AgentCallbacks:
     reasoning_callback: Callable[[str], None] | None = None
     thinking_callback: Callable[[str], None] | None = None
     tool_gen_callback: Callable[[str, str], None] | None = None
+    tool_args_callback: Callable[[str, str], None] | None = None
     tool_progress_callback: Callable[[ToolProgress], None] | None = None
     step_callback: Callable[[Step], None] | None = None
     message_callback: Callable[[Message], None] | None = None

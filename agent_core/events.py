@@ -48,15 +48,16 @@ class Noticed:
 
 @dataclass(frozen=True, slots=True)
 class ToolAnnounced:
-    """The model began to write a tool call; only its name is known. `cwd` is the session's directory.
+    """The model began to write a tool call; its name is known, and the first of its arguments perhaps.
 
-    `parent` is the call under whose card this one stands, '' for none.
+    `cwd` is the session's directory; `parent` is the call under whose card this one stands, '' for none.
     """
 
     call_id: str
     name: str
     cwd: str
     parent: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ class Look:
         opening: content that the card has from its beginning, and keeps before the reason of a failure.
         while_running: content that stands before what the call prints while it runs.
         keeps_opening: `opening` stays before what came of the call.
+        named_by: the argument that the title needs, where one is enough.
         result: what comes of it is content of the card, or goes to its terminal, or is shown elsewhere (the plan has
             its own place).
     """
@@ -76,6 +77,7 @@ class Look:
     while_running: Callable[[Arguments], list[Update]] = lambda _: []
     result: Literal["content", "terminal", "elsewhere"] = "content"
     keeps_opening: bool = False
+    named_by: str = ""
 
 
 def _goals(arguments: Arguments) -> list[Update]:
@@ -99,11 +101,13 @@ def _short_program(arguments: Arguments) -> list[Update]:
 
 
 _LOOKS: dict[str, Look] = {
-    "read_file": Look("read", "Read a file", read_title),
-    "write_file": Look("edit", "Write a file", lambda arguments, cwd: on_path("Write", arguments, cwd)),
-    "patch": Look("edit", "Edit a file", edit_title, edited_places),
+    "read_file": Look("read", "Read a file", read_title, named_by="path"),
+    "write_file": Look(
+        "edit", "Write a file", lambda arguments, cwd: on_path("Write", arguments, cwd), named_by="path"
+    ),
+    "patch": Look("edit", "Edit a file", edit_title, edited_places, named_by="path"),
     "search_files": Look("search", "Search", search_title),
-    "terminal": Look("execute", "Run a command", command_title, no_places, result="terminal"),
+    "terminal": Look("execute", "Run a command", command_title, no_places, result="terminal", named_by="command"),
     "execute_code": Look(
         "execute", "Run a program", program_title, no_places, _program, _short_program, keeps_opening=True
     ),

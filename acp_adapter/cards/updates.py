@@ -20,7 +20,9 @@ def requested_call(event: ToolAnnounced | ToolRequested, client: ClientCapabilit
     """The card of a call that waits: made at its first sight, completed when its arguments are known."""
     look = look_of(event.name)
     if isinstance(event, ToolAnnounced):
-        return _create(event, client, {"title": look.waiting})
+        known = card_details(event.name, event.arguments, event.cwd) if event.arguments else {}
+        known.pop("rawInput", None)  # it is told once it is whole
+        return _create(event, client, {"title": look.waiting, **known})
     details = card_details(event.name, event.arguments, event.cwd, event.by)
     if opening := look.opening(event.arguments):
         details["content"] = opening

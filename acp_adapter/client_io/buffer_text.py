@@ -23,17 +23,16 @@ class DiskText:
     file: TextFile
 
     def is_what(self, buffer: str) -> bool:
-        """Whether the editor's text is the file as it is on disk.
+        """Whether the editor's text is the file as it is on disk; a newline at the very end is no difference.
 
         A file that is not UTF-8 is also the same where the editor took it for another encoding than we do.
         """
-        text = plain(buffer)
-        if text == plain(self.file.text):
+        if is_same_text(buffer, self.file.text):
             return True
         if not self.file.is_unmarked:
             return False
         guesses = ("latin-1", "cp1252", "utf-8")
-        return any(text == plain(self.data.decode(encoding, "replace")) for encoding in guesses)
+        return any(is_same_text(buffer, self.data.decode(encoding, "replace")) for encoding in guesses)
 
     def bytes_of(self, buffer: str) -> bytes | None:
         """The editor's text in the encoding of this file, with its mark and its line endings.
@@ -78,12 +77,22 @@ def sendable(data: bytes) -> str | None:
 
 def plain(text: str) -> str:
     """`text` without a byte order mark, and with line feeds as its only line endings."""
-    return text.removeprefix(_MARK).replace("\r\n", "\n").replace("\r", "\n")
+    return text.lstrip(_MARK).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def is_same_text(one: str, other: str) -> bool:
+    """Whether two texts differ in nothing but a mark, line endings and a newline at the very end."""
+    return differ_at_the_end(plain(one), plain(other))
+
+
+def differ_at_the_end(one: str, other: str) -> bool:
+    """Whether two texts with line feeds alone are the same but for a newline at the very end, or altogether."""
+    return one in (other, f"{other}\n") or f"{one}\n" == other
 
 
 def digest(text: str) -> bytes:
-    """The same for two texts that differ in nothing but a mark and line endings."""
-    return hashlib.sha256(plain(text).encode("utf-8", "surrogatepass")).digest()
+    """The same for two texts that differ in nothing but a mark, line endings and newlines at the very end."""
+    return hashlib.sha256(plain(text).rstrip("\n").encode("utf-8", "surrogatepass")).digest()
 
 
 def _utf8(text: str) -> bytes | None:

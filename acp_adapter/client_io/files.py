@@ -171,6 +171,7 @@ class EditorFileSystem:
             return _Seen(disk, None, disk.data, _why(problem))
         if buffer is None:
             return _Seen(disk, None, disk.data, "the editor gave no text for it")
+        buffer = self.memory.endings.as_read(buffer, disk.file.text)
         if disk.is_what(buffer):
             self.memory.in_common(path, buffer)
             return _Seen(disk, buffer, disk.data)
@@ -251,8 +252,18 @@ class EditorFileSystem:
         return self._to_disk(path, data, seen.disk.data, trouble)
 
     def _through_editor(self, path: Path, before: bytes | None, data: bytes, text: str) -> bytes:
-        write = EditorWrite(path, self._editor_name(path), before, data, text)
-        return write.through(self.calls, self.disk, self.memory, self.interrupt, self.told.append)
+        return EditorWrite(
+            path,
+            self._editor_name(path),
+            before,
+            data,
+            text,
+            calls=self.calls,
+            disk=self.disk,
+            memory=self.memory,
+            interrupt=self.interrupt,
+            tell=self.told.append,
+        ).through()
 
     def _to_disk(self, path: Path, data: bytes, before: bytes | None, trouble: str) -> bytes:
         """Write past the editor.

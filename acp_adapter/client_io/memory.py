@@ -1,5 +1,5 @@
 """What a session has learned of its editor: whether it answers, which texts it had in common with the disk, and what
-it was asked to write and has not answered.
+it was asked to write and has not answered. What it does to ends is the client's, in all of its sessions.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from acp_adapter.client_io.buffer_text import digest
+from acp_adapter.client_io.endings import EndingHabits
 from tools.context import Interrupt
 
 _MOST_SILENCES = 2
@@ -18,9 +19,10 @@ _MOST_FILES = 10_000
 
 
 class EditorMemory:
-    """Shared by all calls of a session; safe for threads."""
+    """Shared by all calls of a session; safe for threads. `endings` is shared by all sessions of the client."""
 
-    def __init__(self) -> None:
+    def __init__(self, endings: EndingHabits | None = None) -> None:
+        self.endings = endings or EndingHabits()
         self._lock = threading.Lock()
         self._turn: Interrupt | None = None
         self._silences = 0

@@ -166,7 +166,10 @@ class Collector:
             case ToolCallArguments(index=index, text=text):
                 if index not in self._open:
                     raise ProviderProtocolError("The model sent arguments of a tool call that it had not begun.")
-                self._open[index].pieces.setdefault(index, []).append(text)
+                draft = self._open[index]
+                draft.pieces.setdefault(index, []).append(text)
+                if self.callbacks.tool_args_callback is not None:
+                    self.callbacks.tool_args_callback(draft.id, text)
             case ProviderItem(item=item, call=index):
                 self._keep(item, index)
             case UsageReport(usage=usage):

@@ -261,7 +261,7 @@ async def test_a_prompt_that_comes_while_its_own_turn_runs_waits(start: EditorFa
     await _said(editor, session, "begun")
     await editor.prompt(session, "say Mine.")
 
-    assert editor.text(session) == "Begun.\nbegun\nLooked.\nMine.\n"
+    assert editor.text(session) == "Begun.\n\nbegun\nLooked.\nMine.\n"
 
 
 async def test_a_turn_of_its_own_is_shown_again_with_what_began_it(start: EditorFactory, workspace: Path) -> None:
@@ -276,7 +276,7 @@ async def test_a_turn_of_its_own_is_shown_again_with_what_began_it(start: Editor
 
     again = [frame.update for frame in editor.frames[since:] if _is_told(frame)]
     texts = [update["content"]["text"] for update in again if update["sessionUpdate"] == "agent_message_chunk"]
-    assert "".join(texts) == "Building.\nI saw it.\n"
+    assert "".join(texts) == "Building.\n\nI saw it.\n"
     assert [one for one in again if one["sessionUpdate"] == "notice" and "exit code 3" in one["title"]]
     assert len([one for one in again if one["sessionUpdate"] == "user_message_chunk"]) == 1
 

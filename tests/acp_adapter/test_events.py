@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.cards.first_titles import Hold
 from acp_adapter.events import EventBridge
 from acp_adapter.outbox import MAX_WAITING_CHARS, Outbox
 from acp_adapter.projection import project
@@ -47,13 +48,13 @@ _INTERRUPTED = ToolResult(INTERRUPTED_RESULT, failed=True)
 class Turn:
     """A bridge whose events are kept; each is delivered before the next is told, so that none merge."""
 
-    def __init__(self, output_pause: float = 0.0, token: CancelToken | None = None) -> None:
+    def __init__(self, output_pause: float = 0.0, token: CancelToken | None = None, hold: Hold | None = None) -> None:
         self.seen: list[SessionEvent] = []
         self.open = Gate()
         self.outbox = Outbox(asyncio.get_running_loop(), self._deliver, self.open.once_written)
         self.token = token or CancelToken()
         self.bridge = EventBridge(
-            self.outbox, NoJournal(), self.token, cwd=_CWD, turn_id="turn-1", output_pause=output_pause
+            self.outbox, NoJournal(), self.token, cwd=_CWD, turn_id="turn-1", output_pause=output_pause, hold=hold
         )
 
     def _deliver(self, event: SessionEvent) -> int:
@@ -308,3 +309,80 @@ async def test_more_tools_shows_the_tool_that_is_called() -> None:
     assert (first["sessionUpdate"], first["title"]) == ("tool_call", "Use another tool")
     assert (second["sessionUpdate"], second["kind"]) == ("tool_call_update", "fetch")
     assert "cats" in second["title"]
+
+
+class _Holding:
+    """Cards are held until somebody calls what is in `over`."""
+
+    def __init__(self) -> None:
+        self.over: list[Callable[[], None]] = []
+
+    def __call__(self, show: Callable[[], None]) -> Callable[[], None]:
+        self.over.append(show)
+        return lambda: self.over.remove(show)
+
+
+def _patch(path: str = "a.py") -> CallRequested:
+    return CallRequested("c", "patch", {"mode": "replace", "path": path})
+
+
+async def test_a_card_whose_first_title_is_kept_is_made_with_the_title_of_the_whole_call() -> None:
+    holding = _Holding()
+    turn = Turn(hold=holding)
+    turn.bridge.on_tool_begun("c", "patch")
+    assert await turn.events() == []
+    turn.bridge.on_tool(_patch())
+    assert await turn.events() == [ToolRequested("c", "patch", _patch().arguments, _CWD, announced=False)]
+    assert holding.over == []
+
+
+@pytest.mark.parametrize(
+    ("name", "pieces", "known"),
+    [
+        ("patch", ['{"mode": "replace", "pa', 'th": "src/', 'a.py"', ', "old_string": "'], {"path": "src/a.py"}),
+        ("write_file", ['{"path" :\n"b \\"c\\"\\u00e9.py", "content": "x'], {"path": 'b "c"é.py'}),
+        ("terminal", ['{"command": "make te', 'st"}'], {"command": "make test"}),
+    ],
+)
+async def test_a_first_title_is_there_as_soon_as_path_or_command_is_known(
+    name: str, pieces: list[str], known: dict[str, str]
+) -> None:
+    holding = _Holding()
+    turn = Turn(hold=holding)
+    turn.bridge.on_tool_begun("c", name)
+    for piece in pieces:
+        turn.bridge.on_tool_arguments("c", piece)
+    announced = ToolAnnounced("c", name, _CWD, arguments=known)
+    assert await turn.events() == [announced]
+    assert holding.over == []
+    (card,) = project(announced, ClientCapabilities())
+    assert "rawInput" not in card
+    assert card["title"].endswith(next(iter(known.values())))
+    turn.bridge.on_tool(CallRequested("c", name, known))
+    assert await turn.events() == [ToolRequested("c", name, known, _CWD, announced=True)]
+
+
+@pytest.mark.parametrize("piece", ['{"content": "\\"path\\": \\"x\\"', '{"path": "half', '{"path": 5, "x": "y"', ""])
+async def test_a_card_is_held_no_longer_than_a_person_would_wonder(piece: str) -> None:
+    holding = _Holding()
+    turn = Turn(hold=holding)
+    turn.bridge.on_tool_begun("c", "write_file")
+    turn.bridge.on_tool_arguments("c", piece)
+    assert await turn.events() == []
+    (over,) = holding.over
+    over()
+    assert await turn.events() == [ToolAnnounced("c", "write_file", _CWD)]
+    over()
+    turn.bridge.on_tool_arguments("c", '{"path": "a"}')
+    assert await turn.events() == []
+
+
+async def test_a_card_that_is_held_when_the_turn_ends_is_never_made() -> None:
+    holding = _Holding()
+    turn = Turn(hold=holding)
+    turn.bridge.on_tool_begun("c", "patch")
+    (over,) = holding.over
+    turn.bridge.close()
+    over()
+    assert await turn.events() == []
+    assert holding.over == []

@@ -32,8 +32,31 @@ async def test_a_session_is_called_by_its_first_prompt_and_stays_so(home: Path, 
         session = await editor.new_session(workspace)
         await editor.prompt(session, "say Hello.")
         await editor.prompt(session, "say Something else.")
-        named = {update["title"] for update in editor.updates(session, "session_info_update")}
-        assert named == {await _title(editor)} == {"say Hello."}
+        named = [update["title"] for update in editor.updates(session, "session_info_update")]
+        assert named == [await _title(editor)] == ["say Hello."], "a title is sent when it changes"
+
+
+async def test_a_title_has_no_tags_that_a_client_puts_around_the_prompt(home: Path, workspace: Path) -> None:
+    async with serving(home) as editor:
+        await editor.initialize()
+        session = await editor.new_session(workspace)
+        await editor.prompt(session, "<user_query>\nsay Hello.\n</user_query>")
+        (named,) = editor.updates(session, "session_info_update")
+        assert named["title"] == await _title(editor) == "say Hello."
+
+
+async def test_every_title_that_changes_is_sent_once(home: Path, workspace: Path, model_server: ModelServer) -> None:
+    use_model(home, model_server, **_TITLE_TASK)
+    model_server.add(Reply("Done."), Reply("Mending the sums"), Reply("More."))
+    async with serving(home, config=ConfigSource(Home(home))) as editor:
+        await editor.initialize()
+        session = await editor.new_session(workspace)
+        await editor.prompt(session, "Mend the sums.")
+        await editor.wait_for_update(session, "session_info_update", title="Mending the sums")
+        await editor.prompt(session, "And now?")
+        await editor.prompt(session, "/title My own")
+        named = [update["title"] for update in editor.updates(session, "session_info_update")]
+        assert named == ["Mend the sums.", "Mending the sums", "My own"]
 
 
 async def test_without_a_model_for_titles_none_is_asked(

@@ -9,15 +9,19 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from acp_adapter.outbox import MAX_WAITING_CHARS, Outbox
+from acp_adapter.outbox import LEFT_OUT, MAX_WAITING_CHARS, MOST_AFTER_CANCEL, MOST_AT_ONCE, Outbox
 from agent_core.events import (
     AgentText,
     AgentThought,
     ContextUsed,
     ModeChanged,
+    Noticed,
+    PlanChanged,
     SessionEvent,
     ToolAnnounced,
     ToolFinished,
@@ -27,7 +31,7 @@ from agent_core.events import (
 )
 from agent_core.interrupt import CancelToken
 from tests.support.gate import Gate
-from tools.result import ToolResult
+from tools.result import ResultImage, ShownDiff, ToolResult
 
 _OTHER = ToolRunning("c", "read_file", {}, "/")
 
@@ -135,14 +139,31 @@ async def test_one_event_at_a_time_is_on_its_way_whoever_puts_the_next() -> None
     assert len(await editor.all()) == 3
 
 
-async def test_merged_pieces_have_a_bound() -> None:
+@pytest.mark.parametrize("size", [MOST_AT_ONCE // 3, MOST_AT_ONCE, MOST_AT_ONCE + 1, 100_000])
+async def test_merged_pieces_have_a_bound_however_large_what_came_is(size: int) -> None:
     editor = Editor()
     await editor.blocked()
-    for _ in range(20):
-        editor.outbox.put(_text("x" * 100_000))
-    seen = await editor.all()
-    assert sum(len(event.text) for event in seen if isinstance(event, AgentText)) == 2_000_000
-    assert 1 < len(seen) < 20
+    text = "".join(chr(ord("a") + number % 26) for number in range(size))
+    for _ in range(10):
+        editor.outbox.put(_text(text))
+    editor.outbox.put(_OTHER)
+    *seen, last = await editor.all()
+    pieces = [event.text for event in seen if isinstance(event, AgentText)]
+    assert "".join(pieces) == text * 10
+    assert {len(piece) for piece in pieces[:-1]} == {MOST_AT_ONCE}
+    assert last == _OTHER
+
+
+async def test_text_that_comes_while_a_piece_is_on_its_way_follows_it() -> None:
+    editor = Editor()
+    await editor.blocked()
+    editor.outbox.put(_text("x" * (MOST_AT_ONCE + 1)))
+    waiting, editor.gate.unwritten = editor.gate.unwritten, []
+    for written in waiting:
+        written()
+    await asyncio.sleep(0)
+    editor.outbox.put(_text("y"))
+    assert [event.text for event in await editor.all() if isinstance(event, AgentText)] == ["x" * MOST_AT_ONCE, "xy"]
 
 
 @pytest.mark.parametrize("clock", [lambda: time.monotonic, _slow], ids=["fast", "slow"])
@@ -408,3 +429,110 @@ async def test_other_callbacks_of_the_loop_have_their_turn_between_events() -> N
         loop.call_soon(seen.append, number)
     await asyncio.wait_for(outbox.drain(), 5)
     assert seen == [_text("a"), 0, 1, _OTHER, _text("b")]
+
+
+_MUCH = "x" * (MAX_WAITING_CHARS // 4)
+
+
+def _ended(text: str = "ok", **result: Any) -> ToolFinished:
+    return ToolFinished("c", "t", {}, "/", ToolResult(text, **result))
+
+
+def _chars(seen: list[SessionEvent]) -> int:
+    return sum(len(event.text) for event in seen if isinstance(event, AgentText | AgentThought | ToolOutput))
+
+
+async def test_a_cancel_leaves_out_most_text_that_waits_and_says_so_once() -> None:
+    editor = Editor()
+    await editor.blocked()
+    for event in (_text(_MUCH), AgentThought("t", _MUCH), _text(_MUCH, "other"), ToolOutput("c", _MUCH, "tail")):
+        editor.outbox.put(event)
+    editor.outbox.hurry()
+    editor.outbox.put(_text(_MUCH, "late"))
+    seen = await editor.all()
+    assert _chars(seen) == MOST_AFTER_CANCEL
+    assert [event.text for event in seen if isinstance(event, Noticed)] == [LEFT_OUT]
+    assert isinstance(seen[0], AgentText), "what is shown goes on where it was"
+
+
+async def test_a_cancel_leaves_out_nothing_that_is_read_at_once() -> None:
+    editor = Editor()
+    await editor.blocked()
+    told = [_text("a"), _OTHER, AgentThought("t", "b" * 1000), _ended("c" * 1000), PlanChanged(())]
+    for event in told[:3]:
+        editor.outbox.put(event)
+    editor.outbox.hurry()
+    for event in told[3:]:
+        editor.outbox.put(event)
+    assert await editor.all() == told
+
+
+async def test_after_a_cancel_cards_end_and_everything_stands_as_it_does() -> None:
+    editor = Editor()
+    await editor.blocked()
+    standing = [_OTHER, PlanChanged(()), ModeChanged("plan"), ContextUsed(1, 2), _ended("short", failed=True)]
+    for event in (_text(_MUCH), *standing):
+        editor.outbox.put(event)
+    editor.outbox.hurry()
+    seen = await editor.all()
+    assert [event for event in seen if not isinstance(event, AgentText | Noticed)] == standing
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        ToolResult(_MUCH),
+        ToolResult("ok", shown=(ShownDiff(Path("/f"), _MUCH, ""),), failed=True),
+        ToolResult("ok", images=(ResultImage(_MUCH.encode(), "image/png"),)),
+    ],
+    ids=["text", "diff", "image"],
+)
+async def test_after_a_cancel_the_end_of_a_card_is_short_and_says_what_is_missing(result: ToolResult) -> None:
+    editor = Editor()
+    await editor.blocked()
+    editor.outbox.hurry()
+    editor.outbox.put(replace(_ended(), result=result))
+    (ended,) = await editor.all()
+    assert isinstance(ended, ToolFinished)
+    assert (ended.call_id, ended.result) == ("c", ToolResult(LEFT_OUT, failed=result.failed))
+
+
+async def test_once_a_cancelled_turn_is_over_everything_is_sent_again() -> None:
+    editor = Editor()
+    await editor.blocked()
+    for _ in range(2):
+        editor.outbox.put(_text(_MUCH))
+        editor.outbox.hurry()
+        editor.outbox.hurry()
+        seen = await editor.all()
+        assert _chars(seen) == MOST_AFTER_CANCEL
+        assert sum(isinstance(event, Noticed) for event in seen) == 1
+        editor.seen.clear()
+        editor.outbox.calm()
+    editor.outbox.put(_text(_MUCH))
+    assert _chars(await editor.all()) == len(_MUCH)
+
+
+async def test_who_drains_while_a_cancel_comes_hears_of_the_last_event() -> None:
+    editor = Editor()
+    await editor.blocked()
+    editor.outbox.put(_text(_MUCH))
+    editor.outbox.put(_OTHER)
+    draining = asyncio.create_task(editor.outbox.drain())
+    await asyncio.sleep(0)
+    editor.outbox.hurry()
+    assert not draining.done()
+    editor.gate.set()
+    await asyncio.wait_for(draining, 5)
+    assert editor.seen[-1] == _OTHER
+    assert _chars(editor.seen) == MOST_AFTER_CANCEL
+
+
+async def test_a_worker_that_waits_for_space_goes_on_when_a_cancel_makes_some() -> None:
+    editor = Editor()
+    await _full(editor)
+    waiting = asyncio.create_task(asyncio.to_thread(editor.outbox.wait_for_space, CancelToken()))
+    await asyncio.sleep(0)
+    editor.outbox.hurry()
+    await asyncio.wait_for(waiting, 5)
+    await editor.all()

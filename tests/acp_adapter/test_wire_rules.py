@@ -177,6 +177,7 @@ def _say(rules: WireRules, who: str, message: Message) -> None:
         ("status-goes-on", _turn(_card("in_progress"), _goes_on(status="pending"))),
         ("status-goes-on", _turn(_card("completed"), _goes_on(status="failed"))),
         ("status-goes-on", _turn(_card("failed"), _goes_on(status="in_progress"))),
+        ("says-status", _turn(_card(), _goes_on(title="x"))),
         ("asked-on-open-card", _turn(_card("failed"), _ask_on_card(status="failed"))),
         ("created-once", _turn(_ask_on_card())),
         *(("stands-alone", _turn(_card(), _ask_on_card(**{name: None}))) for name in _ASKED),

@@ -1,8 +1,9 @@
-"""An editor that does not read pauses its turn and nothing else, and loses nothing."""
+"""An editor that does not read pauses its turn and nothing else, and loses nothing; a cancel overtakes what waits."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from tests.support.editor import Editor
 from tests.support.waiting import wait_until
 
 _PIECES = 300_000  # 2.4 MB of text: more than the pipe and the outbox hold
+_READ_IN_HALF_A_SECOND = 20_000
+"""Bytes, for an editor that reads 40 kB a second."""
 
 
 def _resident(agent: Editor) -> int:
@@ -24,6 +27,8 @@ def _resident(agent: Editor) -> int:
 
 def _ticks(agent: Editor) -> int:
     assert agent.process is not None
+    if not Path(f"/proc/{agent.process.pid}").exists():
+        pytest.skip("needs /proc to see what the process does")
     fields = Path(f"/proc/{agent.process.pid}/stat").read_text().rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
 
@@ -57,6 +62,36 @@ async def test_a_flood_to_an_editor_that_stopped_reading_is_bounded_and_complete
     assert agent.text(session) == "warm\n" + "".join(f"{piece:07d} " for piece in range(_PIECES))
 
 
+def _received(agent: Editor, since: int) -> int:
+    """Bytes that came since so many frames."""
+    return sum(len(json.dumps(frame.message)) + 1 for frame in agent.frames[since:] if not frame.ours)
+
+
+async def test_a_cancel_overtakes_a_slow_readers_backlog_which_is_stored_whole(
+    editor: EditorFactory, workspace: Path
+) -> None:
+    agent = await editor("--offline")
+    await agent.initialize()
+    session = await agent.new_session(workspace)
+    await agent.request("session/set_mode", {"sessionId": session, "modeId": "accept_edits"})
+    agent.pause_reading()
+    turn = agent.begin_prompt(session, "stream 50000\nwrite streamed.txt all")
+    await asyncio.to_thread(wait_until, (workspace / "streamed.txt").exists)
+    before = len(agent.frames)
+    agent.cancel(session)
+    await _quiet(agent)
+    agent.resume_reading()
+    assert (await agent.answer(turn))["stopReason"] == "cancelled"
+    assert _received(agent, before) < _READ_IN_HALF_A_SECOND
+    assert "It is stored: load the session again to see it." in agent.text(session)
+    await agent.request("session/close", {"sessionId": session})
+    before = len(agent.frames)
+    await agent.load_session(session, workspace)
+    told = [frame.update for frame in agent.frames[before:] if frame.is_update(session, "agent_message_chunk")]
+    text = "".join(update["content"]["text"] for update in told)
+    assert text.startswith("".join(f"{piece:07d} " for piece in range(50_000)))
+
+
 @pytest.mark.slow
 async def test_cancel_works_while_nothing_is_read(editor: EditorFactory, workspace: Path) -> None:
     agent = await editor("--offline")
@@ -65,10 +100,12 @@ async def test_cancel_works_while_nothing_is_read(editor: EditorFactory, workspa
     agent.pause_reading()
     turn = agent.begin_prompt(session, f"stream {_PIECES}\nrun touch never")
     await _quiet(agent)
+    before = len(agent.frames)
     agent.cancel(session)
     await _quiet(agent)
     agent.resume_reading()
     assert (await agent.answer(turn))["stopReason"] == "cancelled"
+    assert _received(agent, before) < _READ_IN_HALF_A_SECOND
     assert not (workspace / "never").exists()
 
 

@@ -25,6 +25,10 @@ class EditorFiles:
         saves: False leaves what is written in the buffer.
         renames: saves by renaming, which loses the file's permissions.
         makes_directories: False refuses to write into one that is not there.
+        keeps_lines: an open file is a list of lines: its text has no newline at its end, and saving writes one behind
+            each line, also behind the empty one that a text with such a newline ends with (CodeCompanion).
+        leaves_out_newline: the last newline of a text is not told (agentic.nvim).
+        strips: what is saved has neither byte order mark nor Windows line endings.
     """
 
     buffers: dict[str, str] = field(default_factory=dict)
@@ -33,9 +37,16 @@ class EditorFiles:
     saves: bool = True
     renames: bool = False
     makes_directories: bool = True
+    keeps_lines: bool = False
+    leaves_out_newline: bool = False
+    strips: bool = False
 
     def read(self, path: str) -> str:
         """The file's text. OSError, UnicodeDecodeError: there is none."""
+        text = self._shown(path)
+        return text.removesuffix("\n") if self.leaves_out_newline else text
+
+    def _shown(self, path: str) -> str:
         if path in self.buffers:
             return self.buffers[path]
         text = Path(path).read_bytes().decode("utf-8")
@@ -49,6 +60,10 @@ class EditorFiles:
         text = self.on_save(content)
         if path in self.buffers:
             self.buffers[path] = text
+        if self.keeps_lines and path in self.buffers:
+            text = f"{text}\n"
+        if self.strips:
+            text = text.removeprefix("\ufeff").replace("\r\n", "\n")
         self._save(Path(path), text)
 
     def _save(self, path: Path, text: str) -> None:

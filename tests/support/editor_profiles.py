@@ -25,7 +25,10 @@ PROFILES = {"plain": PLAIN, "zed": ZED, "jetbrains": JETBRAINS, "minimal": MINIM
 COLLAPSING: dict[str, Any] = {"fs": {"readTextFile": True, "writeTextFile": True}}
 """What CodeCompanion offers, which has one button for each kind of answer."""
 
-EVERY_PROFILE = {**PROFILES, "collapsing": COLLAPSING}
+FIRST_TITLE: dict[str, Any] = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": False}
+"""What agentic.nvim offers, whose cards keep their first title."""
+
+EVERY_PROFILE = {**PROFILES, "collapsing": COLLAPSING, "first title": FIRST_TITLE}
 
 SHOWS_NAMES: dict[str, Any] = {**PLAIN, "_meta": {"hermes": {"optionNames": True}}}
 """`PLAIN` that says it shows the names of answers."""
@@ -37,4 +40,6 @@ def name_of(profile: Mapping[str, Any]) -> str:
         return "zed"
     if profile.get("terminal"):
         return "JetBrains.IntelliJ IDEA"
+    if profile == FIRST_TITLE:
+        return "Agentic.nvim"
     return "CodeCompanion.nvim" if profile == COLLAPSING else "fake-editor"

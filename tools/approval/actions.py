@@ -49,6 +49,8 @@ class WritePath:
         before, after: the file's bytes; None for an absent file.
         shown: the path as the tool named it, for the person to read.
         runs_later: why it is asked about whatever its name, in words that follow "it"; '' for an ordinary file.
+        is_read_only: nobody may write to the file that is there. To put another in its place, or to delete it, needs
+            the directory's permission alone.
     """
 
     path: Path
@@ -56,6 +58,7 @@ class WritePath:
     after: bytes | None
     shown: Path
     runs_later: str = field(default="", compare=False)
+    is_read_only: bool = field(default=False, compare=False)
 
     @property
     def verb(self) -> Literal["create", "edit", "delete"]:

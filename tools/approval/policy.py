@@ -154,6 +154,7 @@ _LOOKS = Decision("allow", only_looks=True)
 _ASK = Decision("ask")
 _MOST_VARIABLES, _LONGEST_VARIABLE = 12, 120
 _MOST_REASONS, _LONGEST_REASON = 5, 200
+_READ_ONLY = "is read-only"
 _OUTSIDE = Decision("ask", "is outside the session's directories", "place")
 _CLOSED = Decision(
     "deny", "is a file that this agent keeps its sessions in (session_search finds what was said)", "floor"
@@ -277,7 +278,10 @@ def _write(action: WritePath, rules: Rules, *, unasked: bool) -> Decision:
         return _risky(reason)
     if rules.runs_later(path):
         return _risky("is run or read by git, as its settings say")
-    if not _inside(path, rules.roots):
+    is_inside = _inside(path, rules.roots)
+    if action.is_read_only:
+        return _risky(_READ_ONLY if is_inside else f"{_OUTSIDE.reason}, and {_READ_ONLY}")
+    if not is_inside:
         return _OUTSIDE
     return ALLOW if unasked else _ASK
 

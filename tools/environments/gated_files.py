@@ -17,6 +17,8 @@ from tools.errors import FileAccessError, FileChanged
 from tools.files.history import FileHistory, NoHistory, TakeBack
 from tools.files.searching import SearchQuery, SearchResult
 
+_WRITABLE = 0o222
+
 
 class GatedFileSystem:
     """A `FileSystem` that asks before it reveals or changes anything.
@@ -60,7 +62,7 @@ class GatedFileSystem:
         """Ask with the change, then write if the file is still what the change was made from."""
         real = self.resolve(path)
         self._has_place(real)
-        self._gate.authorize(WritePath(real, expected, data, shown=path))
+        self._gate.authorize(self._change(real, expected, data, path))
         self._unmoved(path, real)
         return self._remembered.write(real, data, expected=expected)
 
@@ -72,7 +74,7 @@ class GatedFileSystem:
         """Ask, then delete if the file is still what was seen."""
         # The link itself is deleted, not what it points to: only the directory is resolved.
         real = self.resolve(path.parent) / path.name
-        self._gate.authorize(WritePath(real, expected, None, shown=path))
+        self._gate.authorize(self._change(real, expected, None, path))
         self._unmoved(path.parent, real.parent)
         self._remembered.remove(real, expected=expected)
 
@@ -101,15 +103,30 @@ class GatedFileSystem:
         """The change on the paths that it was allowed for: those that are really meant."""
         if change.source is not None:
             source, target = self.resolve(change.source.parent) / change.source.name, self.resolve(change.path)
-            self._gate.authorize(WritePath(source, change.before, None, shown=change.source))
+            # That it may not be written says something of what is in it, not of where it is.
+            is_read_only = change.after != change.before and self._is_read_only(source)
+            self._gate.authorize(
+                WritePath(source, change.before, None, shown=change.source, is_read_only=is_read_only)
+            )
             self._gate.authorize(WritePath(target, None, change.after, shown=change.path))
             return replace(change, path=target, source=source)
         # Of a link that is deleted only the directory is resolved, as in `remove`.
         path = change.path
         real = self.resolve(path) if change.after is not None else self.resolve(path.parent) / path.name
         self._has_place(real)
-        self._gate.authorize(WritePath(real, change.before, change.after, shown=change.path))
+        self._gate.authorize(self._change(real, change.before, change.after, change.path))
         return replace(change, path=real)
+
+    def _change(self, real: Path, before: bytes | None, after: bytes | None, shown: Path) -> WritePath:
+        is_read_only = before is not None and self._is_read_only(real)
+        return WritePath(real, before, after, shown=shown, is_read_only=is_read_only)
+
+    def _is_read_only(self, real: Path) -> bool:
+        try:
+            facts = self._inner.stat(real)
+        except FileAccessError:  # a link, or what cannot be looked at: whoever changes it will be told
+            return False
+        return facts is not None and not facts.mode & _WRITABLE
 
     def _still_there(self, change: FileChange, real: FileChange) -> None:
         if change.source is not None and real.source is not None:

@@ -30,6 +30,8 @@ _SHOWN_ANSWER = 1_000
 _JOINERS = "\u200c\u200d"  # they hold letters and emoji together
 _FENCE = re.compile(r"^\s*(```+|~~~+)")
 _TAG_LINE = re.compile(r"^\s*</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>\s*$")
+_OPENING_TAG = re.compile(r"\s*<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>")
+_MOST_WRAPPERS = 8
 _LINE_MARK = re.compile(r"^\s*(?:#{1,6}\s+|>\s*|[-*+]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+)+")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _AROUND = re.compile(r"(\*\*|~~|`)(?=\S)(.+?)(?<=\S)\1")
@@ -68,12 +70,12 @@ def clean_title(text: str, room: int = 0) -> str:
 def title_from_prompt(said: str | Sequence[SaidPart]) -> str:
     """A title from what the person sent first: about 60 characters of its first line that says something.
 
-    Marks of Markdown, fences with code in them and the signs of mentions are left out. A prompt without words is
-    called by what it mentions. '' where there is nothing to go by.
+    Marks of Markdown, fences with code in them, the signs of mentions and tags around it all are left out. A prompt
+    without words is called by what it mentions. '' where there is nothing to go by.
     """
     parts = (SaidText(said),) if isinstance(said, str) else said
     for part in parts:
-        if isinstance(part, SaidText) and (line := _first_line(part.text[:_LOOKED_AT])):
+        if isinstance(part, SaidText) and (line := _first_line(_unwrapped(part.text)[:_LOOKED_AT])):
             return _cut(clean_title(line), _PROMPT_CHARS)
     names = (clean_title(_name_of(part)) for part in parts if not isinstance(part, SaidText))
     return _cut(next((name for name in names if name), ""), _PROMPT_CHARS)
@@ -112,7 +114,7 @@ def _first_line(text: str) -> str:
     """The first line with a letter or a digit in it; of code only where there is nothing else."""
     code = ""
     for line, is_code in _lines(text):
-        plain = line.strip() if is_code else _without_marks(line)
+        plain = line.strip() if is_code else _without_marks(_unwrapped(line))
         if not any(char.isalnum() for char in plain):
             continue
         if not is_code:
@@ -130,6 +132,19 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
             fence = "" if fence else mark[1]
         elif fence or not _TAG_LINE.match(line):
             yield line, bool(fence)
+
+
+def _unwrapped(text: str) -> str:
+    """`text` without tags around all of it, as some clients send what a person writes; tags around nothing stay."""
+    for _ in range(_MOST_WRAPPERS):
+        tag, trimmed = _OPENING_TAG.match(text), text.rstrip()
+        if tag is None or not trimmed.endswith(closing := f"</{tag[1]}>"):
+            break
+        inside = trimmed[tag.end() :].removesuffix(closing)
+        if not any(char.isalnum() for char in inside):
+            break
+        text = inside
+    return text
 
 
 def _without_marks(line: str) -> str:

@@ -8,6 +8,7 @@ from tests.support.scenarios import (
     collapsing,
     commands,
     editors_own,
+    first_titles,
     greeting,
     hands,
     interruptions,
@@ -24,7 +25,7 @@ from tests.support.scenarios.scenario import Scenario
 
 _BY_SUBJECT = (
     *(greeting, answers, tools, hands, questions, planning, asking, interruptions, steering),
-    *(sessions, options, commands, links, editors_own, servers, collapsing),
+    *(sessions, options, commands, links, editors_own, servers, collapsing, first_titles),
 )
 ALL: tuple[Scenario, ...] = tuple(scenario for module in _BY_SUBJECT for scenario in module.scenario.all)
 """Every scenario, by subject."""

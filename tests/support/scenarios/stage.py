@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Self
+from unittest.mock import patch
 
+from acp_adapter.cards import first_titles
 from agent_core.config import ConfigSource
 from agent_core.home import Home
 from tests.support.editor import Editor
@@ -85,6 +87,8 @@ class Stage:
 
     async def greet(self, **changes: Any) -> Any:
         """Start the server and send initialize, with `changes` to the profile's capabilities."""
+        # How long cards are held must not depend on how busy this machine is.
+        self._stack.enter_context(patch.object(first_titles, "LONGEST_HOLD", 60.0))
         running = serving(self.home, config=self._config, front_door=True)
         self.agent = await self._stack.enter_async_context(running)
         self.connections.append(self.agent.frames)
@@ -195,6 +199,6 @@ class Stage:
 
 def is_picture(update: Mapping[str, Any]) -> bool:
     """Whether this shows a command's last lines while it runs."""
-    if set(update) != {"sessionUpdate", "toolCallId", "content"}:
+    if set(update) != {"sessionUpdate", "toolCallId", "status", "content"} or update["status"] != "in_progress":
         return False
     return all(item["type"] == "content" for item in update["content"])

@@ -114,6 +114,30 @@ def test_what_runs_later_may_be_read_but_not_changed_unasked(name):
     assert changed.reason
 
 
+READ_ONLY = WritePath(ROOT / "a", b"a", b"b", shown=ROOT / "a", is_read_only=True)
+
+
+@pytest.mark.parametrize("action", [READ_ONLY, replace(READ_ONLY, after=None)], ids=["edit", "delete"])
+def test_a_read_only_file_is_asked_about_as_a_risk_where_other_edits_are_not(action):
+    decision = decide(action, "accept_edits", RULES, Grants())
+    assert (decision.verdict, decision.reason, decision.is_risky) == ("ask", "is read-only", True)
+    assert decide(action, "dont_ask", RULES, Grants()).verdict == "allow"
+
+
+def test_a_yes_to_edits_does_not_reach_to_a_read_only_file_and_one_to_it_does():
+    plain = Grants()
+    for reach in reaches(_write(ROOT / "a"), RULES.roots, is_risky=False):
+        plain.allow(reach, ())
+    assert decide(READ_ONLY, "default", RULES, plain).verdict == "ask"
+    assert decide(READ_ONLY, "default", RULES, _answered(READ_ONLY, "yes")).verdict == "allow"
+
+
+def test_a_read_only_file_elsewhere_is_asked_about_for_both():
+    action = WritePath(Path("/srv/data.txt"), b"a", b"b", shown=Path("/srv/data.txt"), is_read_only=True)
+    reason = decide(action, "accept_edits", RULES, Grants()).reason
+    assert reason == "is outside the session's directories, and is read-only"
+
+
 SAFE, ORDINARY, DANGEROUS, NEEDY, FORBIDDEN = "git status", "make test", "rm file", "sudo make install", "rm -rf /"
 
 

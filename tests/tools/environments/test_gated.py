@@ -12,6 +12,7 @@ from tools.approval.rules.parsing import parse_rule
 from tools.context import CommandOutcome, CommandSpec
 from tools.environments.gated_files import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem
+from tools.environments.together import FileChange
 from tools.errors import Denied, FileChanged
 from tools.files.searching import SearchQuery
 
@@ -276,3 +277,44 @@ def test_a_listing_does_not_name_what_a_rule_denies_to_read(workspace):
     rules = Rules(roots=(workspace.resolve(),), deny=(parse_rule("read: *.pem"),))
     gate = Gate(Approvals(rules), "call-1", CancelToken(), on_allowed=lambda _action: None)
     assert GatedFileSystem(LocalFileSystem(), gate).list(workspace) == ["a"]
+
+
+@pytest.mark.parametrize("mode", [0o444, 0o555, 0o400])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda fs, path: fs.write(path, b"new", expected=b"old"),
+        lambda fs, path: fs.remove(path, expected=b"old"),
+        lambda fs, path: fs.change_all([FileChange(path, b"old", b"new")]),
+        lambda fs, path: fs.change_all([FileChange(path, b"old", None)]),
+        lambda fs, path: fs.change_all([FileChange(path.with_name("moved"), b"old", b"new", source=path)]),
+    ],
+    ids=["write", "remove", "patch", "delete", "move and change"],
+)
+def test_a_read_only_file_is_asked_about_before_it_is_replaced(workspace, approver, change, mode):
+    fs, path = make_context(workspace, "accept_edits", approver).fs, workspace / "a"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+    approver.choice = "reject_once"
+    with pytest.raises(Denied):
+        change(fs, path)
+    assert path.read_bytes() == b"old"
+    assert [question.reason for question in approver.questions] == ["is read-only"]
+    approver.choice = "allow_once"
+    change(fs, path)
+    assert not path.exists() or (path.read_bytes(), path.stat().st_mode & 0o777) == (b"new", mode)
+    assert len(approver.asked) == 2
+
+
+def test_a_read_only_file_is_moved_and_read_and_others_are_edited_unasked(workspace, approver):
+    fs, path = make_context(workspace, "accept_edits", approver).fs, workspace / "a"
+    path.write_bytes(b"old")
+    path.chmod(0o444)
+    with fs.open(path) as stream:
+        assert stream.read() == b"old"
+    fs.change_all([FileChange(workspace / "b", b"old", b"old", source=path)])
+    (workspace / "link").symlink_to(workspace / "b")
+    fs.remove(workspace / "link", expected=b"old")
+    (workspace / "c").write_bytes(b"old")
+    fs.write(workspace / "c", b"new", expected=b"old")
+    assert approver.asked == []
