@@ -12,10 +12,10 @@ import pytest
 
 from tests.support.doc_blocks import DocBlock, blocks
 from tests.support.editor import PLAIN
+from tests.support.editor_profiles import SHOWS_NAMES
 from tests.support.in_memory import serving
 
-_NAMES = {"hermes": {"optionNames": True}}
-_LIVE, _OTHER = {**PLAIN, "_meta": {"terminal_output": True, **_NAMES}}, {**PLAIN, "_meta": _NAMES}
+_LIVE = {**SHOWS_NAMES, "_meta": {"terminal_output": True, **SHOWS_NAMES["_meta"]}}
 _TEXTS, *_BLOCKS = [block for block in blocks("trace.md") if block.language in {"text", "json"}]
 _LONG = next(block for block in _BLOCKS if "Full output" in block.code)
 _OF_OTHERS = next(block for block in _BLOCKS if block is not _LONG and "```" in block.code)
@@ -80,7 +80,7 @@ def _fits(shown: Any, sent: Any) -> bool:
 
 @pytest.mark.parametrize("live", [True, False], ids=["live terminal", "other clients"])
 async def test_the_turn_of_the_page_sends_the_messages_of_the_page(home: Path, workspace: Path, live: bool) -> None:
-    sent = await _sent(home, workspace, _LIVE if live else _OTHER, _TEXTS.code.strip())
+    sent = await _sent(home, workspace, _LIVE if live else SHOWS_NAMES, _TEXTS.code.strip())
     without = (_OF_OTHERS, _LONG) if live else (_LONG, *(block for block in _BLOCKS if "terminal_info" in block.code))
     shown = [message for block in _BLOCKS if block not in without for message in _messages(block)]
     assert len(shown) > 5
