@@ -50,8 +50,8 @@ def test_cut_prompt_is_told_once_a_session_with_the_command_that_helps(over, mod
     model_server.add(*[Reply("Done.", usage=Usage(4_096))] * 3)
     ears = Ears()
     agent = over(choice, windows=wait(), callbacks=ears.callbacks())
-    for _ in range(3):
-        agent.chat("Look at this. " + "Some words of it. " * 2_000)
+    for words in (2_000, 200, 200):  # once the window is known, a prompt larger than that is not sent at all
+        agent.chat("Look at this. " + "Some words of it. " * words)
     told = [status.text for status in ears.of("status") if "OLLAMA_CONTEXT_LENGTH" in status.text]
     assert len(told) == 1
     assert "has read only 4,096 of about" in told[0]
