@@ -319,6 +319,8 @@ class EventBridge:
                 self._cards[call_id] = _Card(name, dict(arguments), by=by, cwd=cwd or self._cwd)
                 return ToolRequested(call_id, name, arguments, cwd or self._cwd, card is not None, parent, by)
             case _ if card is None:
+                if isinstance(progress, CallFinished) and (held := self._held.pop(call_id, None)) is not None:
+                    held.forget()  # the model has not written it to its end: nobody has seen anything of it
                 return None
             case CallRunning():
                 card.runs = True

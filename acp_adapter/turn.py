@@ -149,12 +149,14 @@ class TurnRunner:
         try:
             return await self._outcome(session, bridge, work, token)
         finally:
-            bridge.close()
-            if token.is_set() and not bridge.has_begun():
-                await self._keep_unbegun(session, turn, prompt)
-            await session.outbox.drain()
-            forget()
-            session.outbox.calm()
+            try:
+                bridge.close()
+                if token.is_set() and not bridge.has_begun():
+                    await self._keep_unbegun(session, turn, prompt)
+                await session.outbox.drain()
+            finally:  # or the next turns would be cut short
+                forget()
+                session.outbox.calm()
 
     async def _outcome(
         self,

@@ -104,7 +104,8 @@ class RefusedTools:
         foreign = [tool for tool in request.tools if _is_foreign(tool)]
         own = [tool for tool in request.tools if not _is_foreign(tool)]
         try:
-            if not takes(()):
+            # Where nobody says that it is a tool, and those of our own alone are refused, it is none of a server's.
+            if not takes(()) or (failure.unexplained and own and not takes(own)):
                 return ()
             return _refused_among(foreign, takes) or _refused_among(own, takes)
         except _CannotTell:

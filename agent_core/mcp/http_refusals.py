@@ -68,13 +68,24 @@ class HttpRefusals:
             words: the server's own.
         """
         status, has_session = response.status_code, _SESSION in response.request.headers
-        if has_session and (status == _NOT_FOUND or (status == _BAD_REQUEST and _NO_SESSION.search(words))):
+        if has_session and (status == _NOT_FOUND or (status == _BAD_REQUEST and _is_of_session(response, words))):
             return McpSessionEnded(f"It does not know the session any more (HTTP {status}), as after a restart.")
         if status == UNAUTHORIZED:
             return McpHopeless(http_answer(self._spec.place(), status))
         if status in {_FORBIDDEN, _TOO_MANY} or status >= _SERVER_ERROR:
             return McpServerFault(_what(status, response.headers.get("retry-after", "")), words)
         return None if words else McpServerFault(f"It answered with HTTP {status}, and did not say why.")
+
+
+def _is_of_session(response: httpx2.Response, words: str) -> bool:
+    """Whether the session is refused, and not what was asked in it: then the request's id was not looked at."""
+    if not _NO_SESSION.search(words):
+        return False
+    try:
+        told, asked = json.loads(response.content), json.loads(response.request.content)
+    except (ValueError, RuntimeError):  # it is no JSON, or was not read
+        return True
+    return not isinstance(told, dict) or told.get("id") != asked.get("id")
 
 
 def _what(status: int, wait: str) -> str:

@@ -47,6 +47,8 @@ class MessageReader:
         self._longest = longest
         self._waiting: dict[RequestId, None] = {}
         self._last = 0
+        # Of each notification the last request before it. Some servers answer notifications, too, and name none.
+        self._notified: list[int] = []
         # Unreadable answers, and why; nobody knows to which of several requests each belongs.
         self._strays: list[McpServerFault] = []
         # Lines of an object that has no end yet, how deep its brackets are open, and how long it is.
@@ -58,8 +60,10 @@ class MessageReader:
         if isinstance(message, JSONRPCRequest):
             self._waiting[_key(message.id)] = None
             self._last = max(self._last, message.id) if isinstance(message.id, int) else self._last
-        elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._waiting.pop(_key((message.params or {}).get("requestId")), None)
+        elif isinstance(message, JSONRPCNotification):
+            self._notified.append(self._last)
+            if message.method == "notifications/cancelled":
+                self._waiting.pop(_key((message.params or {}).get("requestId")), None)
 
     def read(self, line: bytes) -> list[JSONRPCMessage]:
         """The messages of a line: none, one, or an error for each request that it answers unreadably."""
@@ -71,14 +75,25 @@ class MessageReader:
         if isinstance(message, JSONRPCResponse | JSONRPCError):
             if message.id is None or not self._is_known(message.id):
                 words = message.error.message if isinstance(message, JSONRPCError) else ""
-                self._strays.append(_fault("it does not name the request that it answers", words))
+                self._stray(message.id, _fault("it does not name the request that it answers", words))
                 return [*cut_off, *self._fail_strays()]
-            self._waiting.pop(_key(message.id), None)
+            self._answered(_key(message.id))
         return [*cut_off, message, *self._fail_strays()]
 
     def _is_known(self, found: RequestId) -> bool:
         key = _key(found)
         return key in self._waiting or (isinstance(key, int) and key <= self._last)
+
+    def _answered(self, key: Any) -> None:
+        self._waiting.pop(key, None)
+        if isinstance(key, int):  # what was said to the server before that request is past being answered
+            self._notified = [last for last in self._notified if last >= key]
+
+    def _stray(self, request: Any, fault: McpServerFault) -> None:
+        if request is None and self._notified:
+            del self._notified[0]
+        else:
+            self._strays.append(fault)
 
     def end(self) -> None:
         """Nothing more comes."""
@@ -159,10 +174,10 @@ class MessageReader:
     def _failed(self, request: Any, fault: McpServerFault) -> Iterator[JSONRPCMessage]:
         key = _key(request)
         if key in self._waiting:
-            del self._waiting[key]
+            self._answered(key)
             yield _failure(key, fault)
         elif not isinstance(key, int) or key > self._last:
-            self._strays.append(fault)
+            self._stray(request, fault)
 
     def _fail_strays(self) -> Iterator[JSONRPCMessage]:
         """Once as many answers are unreadable as there are requests, they belong to these."""

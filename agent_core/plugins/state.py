@@ -62,9 +62,15 @@ class PluginState:
 
 
 def _place(trusted: Mapping[str, Any], project: Path) -> str:
-    """The project's directory as the file has it; its real path where it is not in there."""
+    """The project's directory as the file has it; its real path where it is not in there.
+
+    What was trusted is a real path. If a link stands there now, it leads to something else.
+    """
     real = os.path.realpath(project)
-    return real if real in trusted else next((path for path in trusted if same_directory(path, real)), real)
+    if real in trusted:
+        return real
+    kept = (path for path in trusted if path == os.path.realpath(path))
+    return next((path for path in kept if same_directory(path, real)), real)
 
 
 def _listed(value: object) -> list[Any]:

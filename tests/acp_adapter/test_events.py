@@ -386,3 +386,14 @@ async def test_a_card_that_is_held_when_the_turn_ends_is_never_made() -> None:
     over()
     assert await turn.events() == []
     assert holding.over == []
+
+
+async def test_a_card_that_is_held_when_its_call_is_lost_is_never_made() -> None:
+    holding = _Holding()
+    turn = Turn(hold=holding)
+    turn.bridge.on_tool_begun("c", "patch")
+    (over,) = holding.over
+    turn.bridge.on_tool(CallFinished("c", "patch", {}, _RESULT, ran=False))
+    assert holding.over == []
+    over()
+    assert await turn.events() == []

@@ -15,7 +15,7 @@ import pytest
 from acp_adapter import turn_work
 from acp_adapter.extensions import steer
 from agent_core.agent import AIAgent
-from agent_core.errors import ProviderError
+from agent_core.errors import ProviderError, StoreError, TurnInterrupted
 from agent_core.events import Noticed, SessionNamed, ToolFinished, ToolOutput
 from agent_core.log_context import NOWHERE, where
 from agent_core.messages import Message
@@ -129,6 +129,33 @@ async def test_a_cancel_while_the_last_updates_go_out_is_answered_as_one(desk: D
     desk.reading.set()
     assert await asyncio.wait_for(turn, 5) == "cancelled"
     assert "done" in desk.text
+
+
+async def test_a_cancelled_prompt_that_cannot_be_kept_does_not_cut_the_next_answer_short(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise StoreError("full", "The disk is full.")
+
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def hangs(*_: object) -> None:
+        begun.set()
+        goes_on.wait(10)
+        raise TurnInterrupted
+
+    monkeypatch.setattr(turn_work.TurnWork, "keep_unbegun", fails)
+    with monkeypatch.context() as patch:
+        patch.setattr(turn_work.TurnWork, "run", hangs)
+        turn = desk.begin("say never")
+        assert await asyncio.to_thread(begun.wait, 10)
+        desk.session.cancel()
+        goes_on.set()
+        with pytest.raises(StoreError):
+            await asyncio.wait_for(turn, 5)
+    words = "word " * 2_000
+    assert await desk.prompt(f"say {words}") == "end_turn"
+    assert len(desk.text) > len(words) - 10
 
 
 async def test_a_prompt_that_is_cancelled_before_its_turn_shows_nothing(desk: Desk) -> None:

@@ -143,6 +143,16 @@ def test_what_is_not_about_tools_is_told_as_it_was_and_nothing_is_left_out(over)
 
 
 @pytest.mark.usefixtures("mcp_tools")
+def test_a_server_that_takes_no_tools_and_does_not_say_so_is_not_asked_about_each(over):
+    with ModelServer(
+        default=lambda request: error("Param Incorrect") if sent_tools(request) else Reply("ok")
+    ) as server:
+        with pytest.raises(ModelFailed, match="Param Incorrect"):
+            over(wired(server.base_url)).chat("go")
+        assert all("terminal" in sent_tools(request) for request in server.requests if sent_tools(request))
+
+
+@pytest.mark.usefixtures("mcp_tools")
 def test_a_search_that_another_failure_ends_tells_the_first(over):
     answers = iter([error("failed to parse grammar"), Reply("ok"), Status(401)])
     with ModelServer(default=lambda _: next(answers)) as server:

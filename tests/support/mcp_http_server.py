@@ -16,7 +16,7 @@ JSON = "application/json"
 
 @dataclass(frozen=True)
 class Refusal:
-    """How a request is refused."""
+    """How a request is refused. In the body @ID@ stands for the request's id."""
 
     status: int
     body: bytes = b""
@@ -66,7 +66,8 @@ class HttpMcpServer(WebServer):
         method, request = message.get("method"), message.get("id")
         session = exchange.request.headers.get("mcp-session-id", "")
         if refusal := self._refusal(method, session):
-            exchange.send(refusal.body, refusal.content_type, refusal.status, Connection="close", **refusal.headers)
+            body = refusal.body.replace(b"@ID@", json.dumps(request).encode())
+            exchange.send(body, refusal.content_type, refusal.status, Connection="close", **refusal.headers)
         elif request is None:
             exchange.send(status=202, Connection="close")
         elif method == "initialize":

@@ -181,6 +181,16 @@ def test_an_error_of_the_protocol_leaves_its_server_ready(open_servers: Open, se
     assert status(servers).state == "ready"
 
 
+def test_a_refusal_of_the_call_itself_that_speaks_of_sessions_is_no_lost_session(
+    open_servers: Open, server: HttpMcpServer
+) -> None:
+    servers = open_servers(server.spec(), limits=NEVER)
+    told = b'{"jsonrpc":"2.0","id":@ID@,"error":{"code":-32602,"message":"Unknown browser session: it was closed"}}'
+    server.refusing["tools/call"] = Refusal(400, told, "application/json")
+    assert "The server said: \u00abUnknown browser session: it was closed\u00bb." in called(servers)
+    assert (server.begun, status(servers).state) == (1, "ready")
+
+
 def test_an_error_that_names_no_request_is_that_of_the_request_it_answers(
     open_servers: Open, server: HttpMcpServer
 ) -> None:

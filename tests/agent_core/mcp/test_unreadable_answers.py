@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from agent_core.interrupt import CancelToken
 from agent_core.mcp.message_reader import MessageReader
@@ -197,6 +198,29 @@ def test_a_server_whose_answers_cannot_be_read_is_not_shown_as_ready(servers: Se
     assert status.error.startswith("Its calls fail. Its answer could not be read: its `result` is null.")
     called(servers, "echo")
     assert servers.status()[0].state == "ready"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}',
+        b'{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}',
+        b'{"jsonrpc":"2.0","id":null,"result":{}}',
+    ],
+)
+def test_an_answer_to_a_notification_fails_no_request(answer: bytes) -> None:
+    reader = MessageReader(lambda _: None, 1_000)
+    reader.sent(JSONRPCRequest(jsonrpc="2.0", id=0, method="initialize"))
+    assert len(reader.read(b'{"jsonrpc":"2.0","id":0,"result":{}}')) == 1
+    reader.sent(JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized"))
+    reader.sent(JSONRPCRequest(jsonrpc="2.0", id=1, method="tools/list"))
+    assert reader.read(answer) == []
+    (listed,) = reader.read(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    assert isinstance(listed, JSONRPCResponse)
+    reader.sent(JSONRPCRequest(jsonrpc="2.0", id=2, method="tools/call"))
+    (failed,) = reader.read(answer)
+    assert isinstance(failed, JSONRPCError)
+    assert failed.id == 2
 
 
 def test_an_object_that_never_ends_is_kept_only_so_long() -> None:

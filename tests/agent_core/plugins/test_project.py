@@ -100,6 +100,16 @@ def test_two_spellings_of_the_project_are_trusted_as_one(
     assert plugins.state.projects() == {}
 
 
+def test_a_link_in_the_place_of_a_trusted_project_passes_no_trust_on(plugins: Plugins, place: Path) -> None:
+    add_plugin(place, "one", tool("one"))
+    project = place.parent.parent
+    _project(plugins, place).trust()
+    other = project.with_name("other")
+    project.rename(other)
+    project.symlink_to(other)
+    assert plugins.state.trusted(other) == plugins.state.trusted(project) == {}
+
+
 def _changes(place: Path) -> dict[str, Any]:
     folder = place / "one"
     return {
