@@ -12,7 +12,7 @@ _FINAL = frozenset({"completed", "failed"})
 _NAMING = frozenset({"sessionUpdate", "toolCallId", "_meta"})
 _UNKNOWN = object()
 _GAP = "\n\n"
-_OWN = ("title", "kind", "rawInput")
+_OWN = ("title", "kind", "rawInput", "locations")
 
 
 class CardFields:

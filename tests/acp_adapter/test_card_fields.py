@@ -90,6 +90,11 @@ def test_the_update_behind_a_question_takes_its_title_back_though_it_says_nothin
     )
 
 
+def test_the_update_behind_a_question_takes_its_places_back(cards: CardFields) -> None:
+    cards.ask(_asked(locations=[{"path": "/a"}, {"path": "/b"}]))
+    assert cards.trim(_update(status="completed")) == _update(status="completed", locations=[])
+
+
 def test_what_a_question_showed_and_the_card_has_does_not_go_again(cards: CardFields) -> None:
     cards.ask(_asked())
     assert cards.trim(_update(status="completed", title="Run", content=TEXT)) == _update(status="completed")
