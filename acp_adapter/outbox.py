@@ -53,7 +53,6 @@ LEFT_OUT = (
     "Some of what came before the cancel is not shown, because the editor had not read that far. It is stored: load "
     "the session again to see it."
 )
-_SHORT_RESULT = 1_000
 _EVENT_SIZE = 100
 _ALONE_SECONDS = 0.0001
 """Text comes alone when nothing has come for so long; what comes closer together can merge."""
@@ -197,8 +196,6 @@ class Outbox:
         if size <= self._room:
             self._room -= size
             return (event,)
-        if isinstance(event, ToolFinished):
-            return (replace(event, result=ToolResult(LEFT_OUT, failed=event.result.failed)),)
         kept: tuple[SessionEvent, ...] = ()
         if isinstance(event, _Streamed) and self._room:
             kept, self._room = (replace(event, text=event.text[: self._room]),), 0
@@ -327,14 +324,8 @@ def _size(event: SessionEvent) -> int:
 
 
 def _told(event: SessionEvent) -> int:
-    """How many characters of an event need not reach the editor for it to know how everything stands."""
-    match event:
-        case AgentText() | AgentThought() | ToolOutput():
-            return len(event.text)
-        case ToolFinished(result=result):
-            length = _length_of(result)
-            return length if length > _SHORT_RESULT else 0
-    return 0
+    """How many characters of an event need not reach the editor: how a call has ended, and what it did, has to."""
+    return len(event.text) if isinstance(event, _Streamed) else 0
 
 
 def _length_of(result: ToolResult) -> int:

@@ -487,14 +487,14 @@ async def test_after_a_cancel_cards_end_and_everything_stands_as_it_does() -> No
     ],
     ids=["text", "diff", "image"],
 )
-async def test_after_a_cancel_the_end_of_a_card_is_short_and_says_what_is_missing(result: ToolResult) -> None:
+async def test_after_a_cancel_the_end_of_a_card_says_all_that_its_call_did(result: ToolResult) -> None:
     editor = Editor()
     await editor.blocked()
     editor.outbox.hurry()
     editor.outbox.put(replace(_ended(), result=result))
     (ended,) = await editor.all()
     assert isinstance(ended, ToolFinished)
-    assert (ended.call_id, ended.result) == ("c", ToolResult(LEFT_OUT, failed=result.failed))
+    assert (ended.call_id, ended.result) == ("c", result)
 
 
 async def test_once_a_cancelled_turn_is_over_everything_is_sent_again() -> None:

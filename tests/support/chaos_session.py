@@ -16,7 +16,7 @@ from tests.support.chaos_remains import PATIENCE, eventually
 from tests.support.editor import Editor, RpcError
 from tests.support.merged_view import MergedView, merged_view
 
-_UNKNOWN = "What it did so far is unknown"
+_UNKNOWN = "Stopped."
 _BUSY = "A prompt is running"
 
 
