@@ -91,8 +91,8 @@ def differ_at_the_end(one: str, other: str) -> bool:
 
 
 def digest(text: str) -> bytes:
-    """The same for two texts that differ in nothing but a mark, line endings and newlines at the very end."""
-    return hashlib.sha256(plain(text).rstrip("\n").encode("utf-8", "surrogatepass")).digest()
+    """The same for two texts that differ in nothing but a mark, line endings and the newline of the last line."""
+    return hashlib.sha256(plain(text).removesuffix("\n").encode("utf-8", "surrogatepass")).digest()
 
 
 def _utf8(text: str) -> bytes | None:

@@ -86,5 +86,8 @@ class EditorMemory:
 
         Then the disk has changed, by a command perhaps, and the editor has not noticed yet: nothing in it is unsaved.
         """
+        shown = {digest(buffer)}
+        if self.endings.adds(path):
+            shown.add(digest(buffer.removesuffix("\n")))
         with self._lock:
-            return self._common.get(path) == digest(buffer)
+            return self._common.get(path) in shown

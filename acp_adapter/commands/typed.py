@@ -79,9 +79,12 @@ def _all(
 
 
 def _known_elsewhere(parts: Sequence[SaidPart]) -> SlashCommand | None:
-    """The command that answers to a name of another agent's, with no more words behind it than such a command has."""
+    """The command that answers to a name of another agent's, with no more words after it than such a command has.
+
+    What is attached is no word of it: some clients attach the open file to every prompt.
+    """
     known = KNOWN_ELSEWHERE.get(_name(parts))
-    if known is None or (known.words is not None and len(_rest(parts).split()) > known.words):
+    if known is None or (known.words is not None and len(_rest(_texts(parts)).split()) > known.words):
         return None
     return known.command
 

@@ -6,6 +6,7 @@ tools each tell.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from typing import Any
@@ -24,6 +25,7 @@ from agent_core.providers.made_once import RequestParts
 from tools.light_dataclass import dataclass
 
 _MOST = 30
+_MOST_QUESTIONS = 40
 _QUESTION = "Answer with the word ok, and call no tool."
 _ANSWER_TOKENS = 16
 
@@ -96,10 +98,14 @@ class RefusedTools:
     def _find(
         self, failure: ClassifiedError, request: ModelRequest, provider: Provider, choice: ModelChoice
     ) -> Sequence[Tool]:
-        """The refused ones among the tools of MCP servers, else among all others."""
+        """The refused ones among the tools of MCP servers, else among all others.
+
+        Where too many are refused to ask about each, all that are not known to be taken count as refused.
+        """
+        asked = itertools.count()
 
         def takes(tools: Sequence[Tool]) -> bool:
-            return self._takes(tools, failure, request, provider, choice)
+            return next(asked) < _MOST_QUESTIONS and self._takes(tools, failure, request, provider, choice)
 
         foreign = [tool for tool in request.tools if _is_foreign(tool)]
         own = [tool for tool in request.tools if not _is_foreign(tool)]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import httpx2
 
 _SESSION = "mcp-session-id"
+_MOST_COMING = 1_000
 _BAD_REQUEST, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _SERVER_ERROR = 400, 403, 404, 429, 500
 # What the SDK says where the body says nothing.
 _STAND_INS = frozenset({"Server returned an error response", "Session terminated", "Not Found"})
@@ -40,6 +41,8 @@ class HttpRefusals:
             return
         if request is not None:
             self._coming[request] = response
+            if len(self._coming) > _MOST_COMING:  # nobody waits any more for the oldest
+                del self._coming[next(iter(self._coming))]
 
     def explained(self, item: Any) -> Any:
         """What a transport of the SDK passes on, with what the status means in its error's `data`."""

@@ -34,7 +34,7 @@ _LAST_ANSWERS_SECONDS = 1.0
 _CUT_OFF = (
     "The server lost its session while the call ran: nobody knows how far it came. Look before you call it again."
 )
-_NO_SESSION = "It does not know the session that has just begun either (HTTP 404): nothing can be called."
+_NO_SESSION = "It does not know the session that has just begun either: nothing can be called."
 
 
 class Server:

@@ -161,6 +161,18 @@ def test_a_search_that_another_failure_ends_tells_the_first(over):
         assert len(server.requests) == 3
 
 
+def test_the_search_among_very_many_refused_tools_asks_a_bounded_number_of_questions(over, add_tool):
+    names = [f"mcp__shop__tool_{number}" for number in range(100)]
+    for name in names:
+        add_tool(name, lambda args, **kw: "{}")
+    with ModelServer(default=refusing(without_a_name, *names[::2])) as server:
+        assert over(wired(server.base_url)).chat("go") == "done"
+        left = {*sent_tools(server.requests[-1])}
+        assert not {*names[::2]} & left
+        assert "terminal" in left
+        assert len(server.requests) < 50
+
+
 @pytest.mark.usefixtures("mcp_tools")
 def test_a_cancel_ends_the_search(over):
     token = CancelToken()

@@ -92,6 +92,12 @@ class TestClientThatAddsANewline:
         assert fs.write(path, b"one\nthree", expected=read(fs, path)) == b"one\nthree"
         assert path.read_bytes() == b"one\nthree"
 
+    def test_its_newline_is_no_unsaved_text_where_a_command_has_changed_the_file(self, editor, fs, path):
+        fs.write(path, b"one\n", expected=read(fs, path))
+        editor.files.buffers[str(path)] = "one\n\n"
+        path.write_bytes(b"formatted\n")
+        assert read(fs, path) == b"formatted\n"
+
     def test_a_client_that_refuses_the_second_write_is_put_right_on_the_disk(self, editor, fs, path):
         writing = editor.editor.host.write_text_file
 

@@ -370,6 +370,16 @@ def test_many_threads_read_at_once(editor: HostedEditor, fs: EditorFileSystem, t
     assert found == {path: path.name.encode() for path in paths}
 
 
+def test_empty_lines_that_are_not_saved_are_kept_where_the_disk_has_changed_too(editor, fs, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\n")
+    editor.files.buffers[str(path)] = "one\n"
+    assert read(fs, path) == b"one\n"
+    editor.files.buffers[str(path)] = "one\n\n\n"
+    path.write_bytes(b"two\n")
+    assert read(fs, path) == b"one\n\n\n"
+
+
 def test_the_memory_of_files_is_bounded(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("acp_adapter.client_io.memory._MOST_FILES", 2)
     memory = EditorMemory()

@@ -257,6 +257,12 @@ def test_a_name_known_from_other_agents_with_a_sentence_behind_it_is_for_the_mod
     assert typed_command((SaidText(text),), _OWN) is None
 
 
+def test_a_name_known_from_other_agents_counts_with_something_attached_after_it():
+    typed = typed_command((SaidText("/clear"), _LINK, _IMAGE), _OWN)
+    assert typed is not None
+    assert typed.command.name == "reset"
+
+
 def test_a_command_of_the_persons_own_comes_before_a_name_known_from_other_agents():
     own = read_command("diff", "Show $ARGUMENTS.", "project")
     typed = typed_command((SaidText("/diff main"),), (own,))
