@@ -28,7 +28,7 @@ def _told() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize(("module", "name"), _public())
+@pytest.mark.parametrize(("module", "name"), [*_public()])
 def test_a_public_import_path_keeps_working(module: str, name: str) -> None:
     found = importlib.import_module(module)
     assert hasattr(found, name) or importlib.import_module(f"{module}.{name}")
