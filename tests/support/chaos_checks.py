@@ -41,12 +41,23 @@ def check_news(database: Path, session: str, tasks: Sequence[dict[str, Any]]) ->
             assert times == 1, f"the end of {task} was told {times} times"
 
 
+def _without_gap(entry: dict[str, Any]) -> dict[str, Any]:
+    match entry:
+        case {"kind": "agent_message_chunk", "content": [{"type": "text", "text": str(text)} as first, *rest]}:
+            return {**entry, "content": [{**first, "text": text.lstrip("\n")}, *rest]}
+    return entry
+
+
 def check_same(live: MergedView, again: MergedView) -> None:
-    """What was shown live is shown again, but the prompts, which the editor shows by itself."""
+    """What was shown live is shown again, but the prompts, which the editor shows by itself.
+
+    A text that came beside the turns may be on the other side of a prompt then, so that the next one needs a blank
+    line before it, or needs none any more.
+    """
 
     def shown(view: MergedView) -> list[dict[str, Any]]:
         return [
-            entry
+            _without_gap(entry)
             for entry in view.entries
             if entry["kind"] != "user_message_chunk" and not _REFUSED.search(str(entry.get("content")))
         ]
