@@ -1,9 +1,8 @@
-"""Cancel in each state of a turn: answered `cancelled` within half a second, and the session goes on."""
+"""Cancel in each state of a turn: answered `cancelled`, and the session goes on."""
 
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 
 import pytest
@@ -15,15 +14,11 @@ from tests.support.processes import has_ended
 from tests.support.settings_files import use_model
 from tests.support.waiting import wait_until
 
-_LIMIT = 0.5
-
 
 async def _cancelled(agent: Editor, session: str, turn: asyncio.Future) -> None:
-    begun = time.monotonic()
     agent.cancel(session)
     answer = await agent.answer(turn)
     assert answer["stopReason"] == "cancelled"
-    assert time.monotonic() - begun < _LIMIT
     assert all(card["status"] in ("completed", "failed") for card in agent.cards(session).values())
     assert (await agent.prompt(session, "say still here"))["stopReason"] == "end_turn"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,11 +25,11 @@ def many_lines(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def gigabyte(tmp_path: Path) -> Iterator[Path]:
-    """A file that begins with text and has a hole of one GB behind it."""
+def terabyte(tmp_path: Path) -> Iterator[Path]:
+    """A file that begins with text and has a hole of one TB behind it."""
     with (tmp_path / "big").open("wb") as file:
         file.write(b"line\n" * 4000)
-        file.truncate(1 << 30)
+        file.truncate(1 << 40)
     yield tmp_path
     (tmp_path / "big").unlink()
 
@@ -51,31 +50,27 @@ def test_a_hundred_thousand_lines_are_replaced(many_lines: Path):
     assert (many_lines / "b").read_text() == content
 
 
-def test_the_beginning_of_a_gigabyte_is_read_at_once(gigabyte: Path):
-    begun = time.process_time()
-    value = payload(call(make_context(gigabyte), "read_file", path="big", limit=3))
-    assert time.process_time() - begun < 2
+def test_the_beginning_of_a_terabyte_is_read_at_once(terabyte: Path):
+    value = payload(call(make_context(terabyte), "read_file", path="big", limit=3))
     assert value["content"] == "1|line\n2|line\n3|line"
     assert value["total_lines"] is None
     assert value["next_offset"] == 4
 
 
-def test_a_line_of_a_gigabyte_is_not_read_to_its_end(gigabyte: Path):
-    begun = time.process_time()
-    value = payload(call(make_context(gigabyte), "read_file", path="big", offset=4000, limit=2))
-    assert time.process_time() - begun < 2
+def test_a_line_of_a_terabyte_is_not_read_to_its_end(terabyte: Path):
+    value = payload(call(make_context(terabyte), "read_file", path="big", offset=4000, limit=2))
     assert value["content"].startswith("4000|line\n4001|\0")
     assert "line cut" in value["content"]
 
 
-def test_a_gigabyte_is_not_replaced_as_a_whole(gigabyte: Path):
-    assert "too big" in error_of(call(make_context(gigabyte), "write_file", path="big", content="x"))
-    assert (gigabyte / "big").stat().st_size == 1 << 30
+def test_a_terabyte_is_not_replaced_as_a_whole(terabyte: Path):
+    assert "too big" in error_of(call(make_context(terabyte), "write_file", path="big", content="x"))
+    assert (terabyte / "big").stat().st_size == 1 << 40
 
 
 def test_a_hole_without_text_is_binary(tmp_path: Path):
     with (tmp_path / "hole").open("wb") as file:
-        file.truncate(1 << 30)
+        file.truncate(1 << 40)
     assert "binary" in error_of(call(make_context(tmp_path), "read_file", path="hole"))
 
 

@@ -106,12 +106,9 @@ class TestWhatIsNotAsked:
 class TestTroublesomeServers:
     def test_one_that_never_answers_holds_up_the_first_edit_only(self, bench: OpenBench) -> None:
         session = bench("unstartable", limits=_SHORT)
-        began = time.monotonic()
         assert session.found("BAD\n") == []
-        assert time.monotonic() - began < 5
-        for number in range(50):
+        for number in range(400):  # if each of them waited, the test's time would be over
             assert session.found(f"BAD {number}\n") == []
-        assert time.monotonic() - began < 5  # 15 s if each of them waited
 
     def test_a_silent_one_is_given_up_with_one_note(self, bench: OpenBench) -> None:
         session = bench("silent", limits=_SHORT)

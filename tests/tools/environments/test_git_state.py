@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -160,11 +159,9 @@ def _running(word: str) -> list[str]:
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc on this system")
 def test_a_git_that_hangs_is_ended_with_all_that_it_started(workspace, fake_git):
-    fake_git("sleep 61.53 & wait")
-    began = time.monotonic()
+    fake_git("sleep 6001.53 & wait")
     assert git_state(workspace, seconds=0.5) == GitState(workspace, "main")
-    assert time.monotonic() - began < 20
-    wait_until(lambda: all(has_ended(int(pid)) for pid in _running("61.53")))
+    wait_until(lambda: all(has_ended(int(pid)) for pid in _running("6001.53")))
 
 
 def test_without_git_the_branch_is_read_from_its_file(workspace, monkeypatch, tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import ssl
 import threading
-import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -229,9 +228,7 @@ def test_an_answer_without_end_is_cut_off_at_the_limit() -> None:
 def test_a_bomb_is_not_unpacked(encoding: str, pack: Callable[[bytes, int], bytes]) -> None:
     packed = pack(bytes(64 * 1024 * 1024), 1)
     with WebServer({"/": typed(packed, "text/plain", Content_Encoding=encoding)}) as server:
-        started = time.perf_counter()
         assert refused(server.url(), max_bytes=1_000_000).kind == "size"
-    assert time.perf_counter() - started < 5
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip"])
@@ -275,10 +272,8 @@ def test_a_cancel_ends_the_request_at_once(phase: str) -> None:
     with WebServer({"/": slow}) as server:
         bench = WebBench(OPEN, ScriptedApprover())
         threading.Thread(target=lambda: server.heard.wait(10) and bench.token.cancel()).start()
-        started = time.perf_counter()
         with pytest.raises(ToolInterrupted):
             fetch(server.url(), bench)
-        assert time.perf_counter() - started < 5
 
 
 def test_a_cancel_ends_a_look_up() -> None:

