@@ -261,7 +261,7 @@ class AIAgent:
             self._store.begin_turn(self.session_id, turn_id)
             self.begun = turn_id
             self._began = self._services.activity.begin()
-            self._trace = begin_trace(self._services, self.session_id, turn_id)
+            self._trace = begin_trace(self._services.tracing, self.session_id, turn_id)
             callbacks = self._trace.heard(self._services.activity.heard(callbacks or self.callbacks))
             if not self.workspace.ready(turn_id, self._token, callbacks):
                 outcome = "cancelled"

@@ -81,7 +81,7 @@ def main(arguments: Sequence[str], root: Path) -> int:
 
 def read_house(root: Path) -> House:
     """Read the product's modules below `root`."""
-    graph = grimp.build_graph(*PACKAGES, cache_dir=str(root / ".import_linter_cache"))
+    graph = grimp.build_graph(*PACKAGES, cache_dir=None)
     lines, packages = {}, set()
     for package in PACKAGES:
         for path in (root / package).rglob("*.py"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from agent_core.providers.errors import ClassifiedError, Reason
+from agent_core.providers.error_patterns import Reason
+from agent_core.providers.errors import ClassifiedError
 from tools.light_dataclass import dataclass
 
 LONGEST_WAIT = 300.0

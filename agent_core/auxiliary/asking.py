@@ -12,7 +12,8 @@ from agent_core.errors import HermesError, ProviderError
 from agent_core.interrupt import CancelToken
 from agent_core.providers.base import Usage
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.errors import ClassifiedError, Reason, classify
+from agent_core.providers.error_patterns import Reason
+from agent_core.providers.errors import ClassifiedError, classify
 from agent_core.providers.knowledge.pricing import cost_of
 from tools.light_dataclass import dataclass
 

@@ -22,7 +22,7 @@ from agent_core.errors import SettingsError, TurnInterrupted
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Message
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.errors import Reason
+from agent_core.providers.error_patterns import Reason
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent_core.background.news import News
-from agent_core.elsewhere import is_copied
 from agent_core.far_copy.copy import FarCopy, Limits
 from agent_core.far_copy.place import Place
 from agent_core.far_copy.rescuing import RescueOfCopies
@@ -52,7 +51,7 @@ def session_copy(
         tell_later: the next who loads the session shall know.
     """
     begin = elsewhere.begin
-    if begin is None or not is_copied(settings, elsewhere) or not session_id:
+    if begin is None or settings.sync == "off" or not session_id:
         return None
     here = replace(rules, roots=tuple(Path(os.path.realpath(root)) for root in roots), is_elsewhere=False)
     directory = copies_elsewhere(variables)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agent_core.background.news import News
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallOutput, CallRequested, CallRunning, Status
@@ -23,14 +22,12 @@ from agent_core.interrupt import CancelToken
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Rules
+from tools.context import FileSystem
 from tools.environments.gated_files import GatedFileSystem
 from tools.errors import ToolError, ToolInterrupted
 from tools.files.history import FileHistory
 from tools.light_dataclass import dataclass
 from tools.result import ShownText, ToolResult, error, ok
-
-if TYPE_CHECKING:
-    from agent_core.workspace import Workspace
 
 log = logging.getLogger(__name__)
 
@@ -136,13 +133,18 @@ class SessionCopy:
         self._say(callbacks, words)
         return True
 
-    def end(self, workspace: Workspace, turn_id: str, token: CancelToken, ears: AgentCallbacks) -> None:
+    def end(
+        self, approvals: Approvals, disk: FileSystem, turn_id: str, token: CancelToken, ears: AgentCallbacks
+    ) -> None:
         """Bring back what was changed there, each change asked about as the mode says. Never raises, but:
+
+        Args:
+            approvals: the session's, `disk` the files here without a gate.
 
         Raises:
             ToolInterrupted: the turn was cancelled; what is not brought back yet comes with a later turn.
         """
-        if not self.both or not self.copy.is_made or workspace.approvals.mode == "plan":
+        if not self.both or not self.copy.is_made or approvals.mode == "plan":
             return
         card = _Card(ears, f"{turn_id}-return", BACK, {"from": self.copy.where})
         try:
@@ -150,7 +152,7 @@ class SessionCopy:
                 changes, words = self.copy.changes(token, _MOST_ASKED)
                 self._say(ears, words)
                 if changes:
-                    self._bring(changes, workspace, turn_id, token, card)
+                    self._bring(changes, approvals, disk, card, turn_id=turn_id, token=token)
         except PlaceGone:
             self._say(ears, [self.copy.lost()])
         except (ToolError, OSError) as problem:
@@ -203,17 +205,18 @@ class SessionCopy:
     def _bring(
         self,
         changes: Sequence[Change],
-        workspace: Workspace,
+        session: Approvals,
+        disk: FileSystem,
+        card: _Card,
+        *,
         turn_id: str,
         token: CancelToken,
-        card: _Card,
     ) -> None:
         card.say(f"{len(changes)} changed files come back from {self.copy.where}.\n")
-        session = workspace.approvals
         approver = AgreedAlready(session.approver, self._is_agreed)
         approvals = session.for_another(session.asker, rules=self.rules, approver=approver)
         gate = Gate(approvals, card.call_id, token, lambda _: None, on_note=lambda text: card.say(f"[{text}]\n"))
-        files = GatedFileSystem(workspace.files(token), gate, self.history(turn_id, card.call_id))
+        files = GatedFileSystem(disk, gate, self.history(turn_id, card.call_id))
         done = bring_back(self.copy, changes, files)
         words = [f"{word}." for word in done.words[:_MOST_NAMED]]
         if len(done.words) > _MOST_NAMED:

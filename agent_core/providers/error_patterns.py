@@ -14,15 +14,38 @@ A rule fits when all that it names is there. The first rule that fits decides, s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from agent_core.providers.error_facts import ErrorFacts
 from agent_core.providers.error_meanings import is_about_one_image, is_too_long, takes_no_images
 from agent_core.providers.tool_refusals import BAD_SCHEMA, NO_TOOLS, NOT_READ, TOOLS_SWITCHED_OFF
 from tools.light_dataclass import dataclass
 
-if TYPE_CHECKING:
-    from agent_core.providers.errors import Reason
+Reason = Literal[
+    "auth",
+    "auth_permanent",
+    "billing",
+    "rate_limit",
+    "overloaded",
+    "server_error",
+    "timeout",
+    "tls",
+    "connection",
+    "context_overflow",
+    "payload_too_large",
+    "image_too_large",
+    "images_not_taken",
+    "model_not_found",
+    "tools_unsupported",
+    "provider_policy_blocked",
+    "content_policy",
+    "format_error",
+    "thinking_signature",
+    "long_context_tier",
+    "tool_schema",
+    "broken_answer",
+    "unknown",
+]
 
 _ZAI = r"\bz\.?ai\b|zhipu|bigmodel"
 _MINIMAX = r"minimax"

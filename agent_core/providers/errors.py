@@ -8,43 +8,16 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Literal
 
 from agent_core.errors import ProviderConnectionError, ProviderError, ProviderStatusError, SignInFailed
 from agent_core.providers import error_patterns as patterns
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.error_facts import ErrorFacts, asked_wait, body_wait, compiled, read_facts, stated_wait
-from agent_core.providers.error_patterns import Flags, Rule
+from agent_core.providers.error_patterns import Flags, Reason, Rule
 from agent_core.providers.tool_refusals import tools_named
 from agent_core.providers.wire.failures import readable
 from tools.light_dataclass import dataclass
 from tools.redaction.redactor import redact
-
-Reason = Literal[
-    "auth",
-    "auth_permanent",
-    "billing",
-    "rate_limit",
-    "overloaded",
-    "server_error",
-    "timeout",
-    "tls",
-    "connection",
-    "context_overflow",
-    "payload_too_large",
-    "image_too_large",
-    "images_not_taken",
-    "model_not_found",
-    "tools_unsupported",
-    "provider_policy_blocked",
-    "content_policy",
-    "format_error",
-    "thinking_signature",
-    "long_context_tier",
-    "tool_schema",
-    "broken_answer",
-    "unknown",
-]
 
 # From this share of the window on, a failure without a cause may be one of size.
 _LARGE = 0.8

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from agent_core.callbacks import AgentCallbacks
-    from agent_core.services import SessionServices
     from agent_core.turn.turn import Turn
 
 
@@ -45,6 +44,6 @@ class NoTrace:
         """Nothing."""
 
 
-def begin_trace(services: SessionServices, session_id: str, turn_id: str) -> TurnTrace:
+def begin_trace(tracing: SessionTrace | None, session_id: str, turn_id: str) -> TurnTrace:
     """The trace of a turn that begins."""
-    return NoTrace() if services.tracing is None else services.tracing.begin(session_id, turn_id)
+    return NoTrace() if tracing is None else tracing.begin(session_id, turn_id)

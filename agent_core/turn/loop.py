@@ -116,7 +116,8 @@ class TurnLoop:
         answered = self._answer(turn, ending)
         if (copied := self.workspace.copied) is not None and self._may_have_changed_files(turn):
             try:
-                copied.end(self.workspace, turn.id, turn.token, turn.callbacks)
+                files = self.workspace.files(turn.token)
+                copied.end(self.workspace.approvals, files, turn.id, turn.token, turn.callbacks)
             except ToolInterrupted as stop:
                 raise TurnInterrupted from stop
         return answered

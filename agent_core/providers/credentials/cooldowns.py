@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from agent_core.providers.credentials.records import KeyRecord
-from agent_core.providers.errors import Reason
+from agent_core.providers.error_patterns import Reason
 
 LONGEST = 31 * 24 * 3600.0
 """No rest is longer, whatever a provider says: monthly limits are the longest there are."""

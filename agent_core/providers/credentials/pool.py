@@ -13,7 +13,7 @@ from agent_core.providers.credentials.credential import NO_KEY, Credential, cred
 from agent_core.providers.credentials.records import ProviderRecord
 from agent_core.providers.credentials.state import PoolState
 from agent_core.providers.credentials.strategies import STRATEGIES
-from agent_core.providers.errors import Reason
+from agent_core.providers.error_patterns import Reason
 
 if TYPE_CHECKING:
     from agent_core.settings.model import PoolStrategy

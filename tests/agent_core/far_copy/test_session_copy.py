@@ -47,12 +47,17 @@ def ears(bench):
     return AgentCallbacks(status_callback=lambda status: bench.statuses.append(status.text))
 
 
+def end(copied, workspace, token, callbacks):
+    """A turn of this workspace is over."""
+    copied.end(workspace.approvals, workspace.files(token), "1", token, callbacks)
+
+
 def test_the_model_is_told_once_what_did_not_come_back(bench, make):
     copied = make()
     workspace = dataclasses.replace(local_workspace(bench.here), copied=copied)
     copied.begin("1", CancelToken(), ears(bench))
     (bench.there / "f").write_text("new\n")
-    copied.end(workspace, "1", CancelToken(), ears(bench))
+    end(copied, workspace, CancelToken(), ears(bench))
     assert (bench.here / "f").read_text() == "old\n"
     told = notes_beside(SessionServices(), workspace)
     assert told.startswith("[Not from the user, about the copy of the workspace: f was refused")
@@ -104,7 +109,7 @@ def test_what_could_not_be_kept_as_a_patch_comes_again(bench, make, monkeypatch)
     (bench.there / "f").write_text("new\n")
     with monkeypatch.context() as patch:
         patch.setattr("agent_core.far_copy.patches._DIFF", ("diff", "--no-such-option"))
-        copied.end(workspace, "1", CancelToken(), ears(bench))
+        end(copied, workspace, CancelToken(), ears(bench))
     assert "was not brought back: git diff failed" in bench.statuses[-1]
     assert set(bench.changes()) == {"f"}
 
@@ -115,7 +120,7 @@ def test_what_may_be_executed_there_is_made_so_here_by_a_command_that_is_asked_a
     workspace = dataclasses.replace(local_workspace(bench.here, mode=mode), copied=copied)
     copied.begin("1", CancelToken(), ears(bench))
     bench.run_there("chmod +x f; echo '#!/bin/sh' >'a b'; chmod +x 'a b'")
-    copied.end(workspace, "1", CancelToken(), ears(bench))
+    end(copied, workspace, CancelToken(), ears(bench))
     may_run = {path.name: bool(path.stat().st_mode & 0o100) for path in bench.here.iterdir()}
     assert may_run == dict.fromkeys(("f", "a b"), mode == "dont_ask")
     assert bool(bench.statuses) == (mode == "accept_edits")
@@ -139,7 +144,7 @@ def test_a_cancel_while_that_is_asked_loses_no_patch(bench, make):
     copied.begin("1", CancelToken(), ears(bench))
     bench.run_there("echo new >f; echo '#!/bin/sh' >new; chmod +x new")
     with pytest.raises(ToolInterrupted):
-        copied.end(workspace, "1", token, ears(bench))
+        end(copied, workspace, token, ears(bench))
     assert "f was refused" in bench.statuses[-1]
     assert "git -C" in bench.statuses[-1]
     assert "not here yet: new; chmod +x" in bench.statuses[-1]
@@ -156,7 +161,7 @@ def test_what_could_not_be_stored_as_dealt_with_comes_again(bench, make, monkeyp
 
     with monkeypatch.context() as patch:
         patch.setattr(bench.copy, "save", full)
-        copied.end(workspace, "1", CancelToken(), ears(bench))
+        end(copied, workspace, CancelToken(), ears(bench))
     assert "No space left on device" in bench.statuses[-1]
     assert set(bench.changes()) == {"f"}
 
@@ -171,7 +176,7 @@ def test_a_stream_that_a_crash_has_cut_off_hinders_nothing(bench, make):
     stream.write_bytes(stream.read_bytes()[:30])
     (bench.there / "f").write_text("new\n")
     bench.write(f="mine\n")
-    copied.end(workspace, "1", CancelToken(), ears(bench))
+    end(copied, workspace, CancelToken(), ears(bench))
     assert bench.statuses[-1].startswith("f was changed on both sides.")
 
 
