@@ -33,7 +33,7 @@ class WebAccess:
         return GatedWeb(inner, engines, gate, limits)
 
     def _clients(self, limits: WebSettings) -> tuple[HttpWeb, EngineSearch]:
-        from agent_core.providers.wire.trust import trusted_certificates  # noqa: PLC0415 - as above
+        from agent_core.providers.transport import trusted_certificates  # noqa: PLC0415 - as above
         from tools.environments.http_search import EngineSearch  # noqa: PLC0415
         from tools.environments.http_web import HttpWeb  # noqa: PLC0415
 

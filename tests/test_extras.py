@@ -18,8 +18,8 @@ from agent_core.errors import SettingsError
 from agent_core.interrupt import CancelToken
 from agent_core.lsp.diagnostics import LanguageServers
 from agent_core.mcp.service_loop import ServiceLoop
+from agent_core.providers import bedrock_client
 from agent_core.providers.sdk import sign_ins
-from agent_core.providers.wire import bedrock_client
 from agent_core.telemetry import exporting
 from tests.support.choices import choice_for
 from tests.support.tool_context import call, make_context

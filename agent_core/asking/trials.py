@@ -17,7 +17,7 @@ from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.errors import ClassifiedError
 from agent_core.providers.lessons import IMAGES, PLAIN, WORDS, Lessons
-from agent_core.providers.wire.parts import sent_attachments
+from agent_core.providers.protocol import sent_attachments
 from agent_core.turn.history import TurnHistory
 from tools.light_dataclass import dataclass
 

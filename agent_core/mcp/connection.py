@@ -199,7 +199,7 @@ def _client(
     import httpx2  # noqa: PLC0415 - loaded with the SDK
 
     from agent_core.mcp.bounded_body import BoundedBody  # noqa: PLC0415
-    from agent_core.providers.wire.trust import trusted_certificates  # noqa: PLC0415
+    from agent_core.providers.transport import trusted_certificates  # noqa: PLC0415
 
     heard, refusals = line.heard, HttpRefusals(spec)
     line.explain = refusals.explained

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from agent_core.errors import ProviderStatusError
-from agent_core.providers.wire.failures import SAID_IN, is_page
+from agent_core.providers.transport_errors import SAID_IN, is_page
 from tools.light_dataclass import dataclass
 
 LONGEST_WAIT = 24 * 3600.0

@@ -9,7 +9,7 @@ from agent_core.providers.choice import ModelChoice
 from agent_core.providers.lessons import Lessons
 
 if TYPE_CHECKING:
-    from agent_core.providers.wire.protocol import WireProtocol
+    from agent_core.providers.protocol import WireProtocol
 
 
 def make_provider(choice: ModelChoice, lessons: Lessons | None = None) -> Provider:
@@ -26,27 +26,27 @@ def make_provider(choice: ModelChoice, lessons: Lessons | None = None) -> Provid
 
         return OfflineProvider()
     if choice.api_mode == "bedrock_converse":
-        from agent_core.providers.wire.bedrock_converse import BedrockProvider  # noqa: PLC0415
+        from agent_core.providers.bedrock import BedrockProvider  # noqa: PLC0415
 
         return BedrockProvider(choice, lessons)
     if choice.transport == "sdk":
         from agent_core.providers.sdk.provider import SdkProvider  # noqa: PLC0415
 
         return SdkProvider(choice, _protocol(choice), lessons)
-    from agent_core.providers.wire.http_provider import HttpProvider  # noqa: PLC0415
+    from agent_core.providers.http_provider import HttpProvider  # noqa: PLC0415
 
     return HttpProvider(choice, _protocol(choice), lessons)
 
 
 def _protocol(choice: ModelChoice) -> WireProtocol:
     if choice.api_mode == "anthropic_messages":
-        from agent_core.providers.wire.anthropic_messages import ANTHROPIC_MESSAGES  # noqa: PLC0415
+        from agent_core.providers.anthropic_messages import ANTHROPIC_MESSAGES  # noqa: PLC0415
 
         return ANTHROPIC_MESSAGES
     if choice.api_mode == "codex_responses":
-        from agent_core.providers.wire.codex_responses import CODEX_RESPONSES  # noqa: PLC0415
+        from agent_core.providers.responses import CODEX_RESPONSES  # noqa: PLC0415
 
         return CODEX_RESPONSES
-    from agent_core.providers.wire.chat_completions import CHAT_COMPLETIONS  # noqa: PLC0415
+    from agent_core.providers.chat_completions import CHAT_COMPLETIONS  # noqa: PLC0415
 
     return CHAT_COMPLETIONS

@@ -11,7 +11,7 @@ def tell_unused(turn: Turn, content: Content) -> None:
     """What the model cannot be given is not dropped without a word to the person."""
     if isinstance(content, str) or turn.callbacks.status_callback is None:
         return
-    from agent_core.providers.wire.parts import left_out  # noqa: PLC0415 - few prompts have more than text
+    from agent_core.providers.protocol import left_out  # noqa: PLC0415 - few prompts have more than text
 
     for text in left_out(content, turn.route.lessons.adapted(turn.route.choice)):
         turn.callbacks.status_callback(Status("unused", text))

@@ -12,12 +12,12 @@ from agent_core.asking.view import Omissions
 from agent_core.context import tokens
 from agent_core.context.view import shown
 from agent_core.messages import Message, assistant_message, tool_call, tool_message, user_message
+from agent_core.providers import chat_completions
 from agent_core.providers.base import ModelRequest
+from agent_core.providers.chat_completions import CHAT_COMPLETIONS
+from agent_core.providers.http_provider import HttpProvider
 from agent_core.providers.made_once import RequestParts
 from agent_core.providers.pieces import body_json
-from agent_core.providers.wire import chat_messages
-from agent_core.providers.wire.chat_completions import CHAT_COMPLETIONS
-from agent_core.providers.wire.http_provider import HttpProvider
 from agent_core.rehearsing import Asked, Rehearsed, recall, rehearse
 from agent_core.services import SessionServices
 from agent_core.sessions.kept_state import KeptState
@@ -56,7 +56,7 @@ def _made(store: InMemorySessionStore) -> Rehearsed:
 def worked_on(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """What is done from now on: («converted» or «counted», a message's role)."""
     done = list[tuple[str, str]]()
-    convert, count = chat_messages._message, tokens.message_tokens
+    convert, count = chat_completions._message, tokens.message_tokens
 
     def converting(message: Message, *rest: Any) -> Any:
         done.append(("converted", message["role"]))
@@ -66,7 +66,7 @@ def worked_on(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         done.append(("counted", message["role"]))
         return count(message, text)
 
-    monkeypatch.setattr(chat_messages, "_message", converting)
+    monkeypatch.setattr(chat_completions, "_message", converting)
     monkeypatch.setattr(tokens, "message_tokens", counting)
     return done
 

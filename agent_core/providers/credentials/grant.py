@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from agent_core.errors import ProviderConnectionError
 from agent_core.providers.credentials.tokens import OAuthToken, RefreshFailed, RefreshRefused, seconds_in
-from agent_core.providers.wire.failures import readable
+from agent_core.providers.transport_errors import readable
 
 TIMEOUT = 15.0
 _LONGEST_ANSWER = 1 << 20
@@ -72,7 +72,7 @@ def _is_loopback(host: str) -> bool:
 def _post(url: str, where: str, form: dict[str, str], timeout: float) -> tuple[int, bytes]:
     import httpx2  # noqa: PLC0415 - loads the HTTP library
 
-    from agent_core.providers.wire.http import make_client  # noqa: PLC0415 - the same
+    from agent_core.providers.transport import make_client  # noqa: PLC0415 - the same
 
     try:
         with (
@@ -97,7 +97,7 @@ def _post(url: str, where: str, form: dict[str, str], timeout: float) -> tuple[i
 @contextlib.contextmanager
 def _deadline(seconds: float) -> Iterator[None]:
     """End this thread's HTTP request when it takes longer: the client's own time-outs begin anew with each byte."""
-    from agent_core.providers.wire.http import Abort  # noqa: PLC0415 - loads the HTTP library
+    from agent_core.providers.transport import Abort  # noqa: PLC0415 - loads the HTTP library
 
     abort = Abort()
     timer = threading.Timer(seconds, abort.abort)

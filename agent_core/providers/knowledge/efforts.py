@@ -44,7 +44,7 @@ def effort_in_use(
 
 
 def _of_openai(model: str) -> tuple[ReasoningEffort, ...]:
-    from agent_core.providers.wire.openai_efforts import efforts_of  # noqa: PLC0415 - for these protocols only
+    from agent_core.providers.protocol import efforts_of  # noqa: PLC0415 - for these protocols only
 
     known = efforts_of(model)
     return _USUAL if known is None else known
@@ -61,8 +61,8 @@ def _of_chat(choice: ModelChoice) -> tuple[ReasoningEffort, ...]:
 
 def _of_openrouter(choice: ModelChoice) -> tuple[ReasoningEffort, ...]:
     # It says each effort in the model's own words: https://openrouter.ai/docs/guides/best-practices/reasoning-tokens
-    from agent_core.providers.wire.anthropic_thinking import claude  # noqa: PLC0415 - for its users only
-    from agent_core.providers.wire.openai_efforts import efforts_of  # noqa: PLC0415
+    from agent_core.providers.anthropic_messages import claude  # noqa: PLC0415 - for its users only
+    from agent_core.providers.protocol import efforts_of  # noqa: PLC0415
 
     known = efforts_of(choice.model)
     if known is not None:
@@ -82,7 +82,7 @@ def _of_gemini(name: re.Match[str]) -> tuple[ReasoningEffort, ...]:
 
 def _of_messages(choice: ModelChoice) -> tuple[ReasoningEffort, ...]:
     """Those whose requests differ: of several that say the same, the highest gives its name to it."""
-    from agent_core.providers.wire.anthropic_thinking import thinking  # noqa: PLC0415 - for this protocol only
+    from agent_core.providers.anthropic_messages import thinking  # noqa: PLC0415 - for this protocol only
 
     def asked(effort: ReasoningEffort) -> str:
         found = thinking(ModelRequest(choice.model, (), reasoning=effort), choice)

@@ -16,7 +16,7 @@ from agent_core.providers.knowledge.model_list import ListedModel, Page, Unreada
 from agent_core.providers.knowledge.windows import headers_of
 from agent_core.providers.resolution.addresses import service_at
 from agent_core.providers.resolution.catalog import CUSTOM, SERVICES, Listing, Service
-from agent_core.providers.wire.failures import readable
+from agent_core.providers.transport_errors import readable
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _with_facts(service: Service, model: ListedModel, url: str) -> ListedModel:
 def _ask(question: _Question) -> Sequence[ListedModel]:
     import httpx2  # noqa: PLC0415 - a tenth of a second: only when a list is wanted
 
-    from agent_core.providers.wire.http import Abort, make_client  # noqa: PLC0415
+    from agent_core.providers.transport import Abort, make_client  # noqa: PLC0415
 
     choice, timeout = question.choice, question.timeout
     abort = Abort()

@@ -147,7 +147,7 @@ def ask_server(choice: ModelChoice) -> ServedWindow | None:
     import httpx2  # noqa: PLC0415 - only for servers whose window is not known
 
     from agent_core.errors import ProviderError  # noqa: PLC0415
-    from agent_core.providers.wire.http import Abort, make_client  # noqa: PLC0415
+    from agent_core.providers.transport import Abort, make_client  # noqa: PLC0415
 
     abort = Abort()
     # Time-outs of the client are for each read; a server that sends a byte now and then would have no end.

@@ -16,13 +16,13 @@ from urllib.parse import urlsplit
 
 from agent_core.errors import SettingsError
 from agent_core.providers.base import ModelRequest
+from agent_core.providers.bedrock_client import region_at
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.pieces import body_json
+from agent_core.providers.protocol import WireProtocol
 from agent_core.providers.resolution.clouds import vertex_place
 from agent_core.providers.sdk.sign_ins import Access
-from agent_core.providers.wire.bedrock_client import region_at
-from agent_core.providers.wire.failures import SdkErrors
-from agent_core.providers.wire.protocol import WireProtocol
+from agent_core.providers.transport_errors import SdkErrors
 
 if TYPE_CHECKING:
     import httpx2

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 from agent_core.errors import ProviderProtocolError
 from agent_core.providers.base import ModelRequest
+from agent_core.providers.bedrock_client import CONTENT_TYPE, error_in, messages
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.http_provider import HttpProvider
 from agent_core.providers.lessons import Lessons
+from agent_core.providers.protocol import WireProtocol
 from agent_core.providers.sdk.clients import build_request, check_package, make_client, sdk_errors, send
 from agent_core.providers.sdk.sign_ins import Access, sign_in_for, wait_for_access
-from agent_core.providers.wire.event_stream import CONTENT_TYPE, error_in, messages
-from agent_core.providers.wire.failures import SdkErrors, refused
-from agent_core.providers.wire.http_provider import HttpProvider
-from agent_core.providers.wire.protocol import WireProtocol
+from agent_core.providers.transport_errors import SdkErrors, refused
 
 if TYPE_CHECKING:
     import httpx2
 
     from agent_core.providers.sdk.clients import Client
-    from agent_core.providers.wire.http import Abort
+    from agent_core.providers.transport import Abort
 
 
 class SdkProvider(HttpProvider):
@@ -46,7 +46,7 @@ class SdkProvider(HttpProvider):
 
     def client(self) -> httpx2.Client:
         """The client with its connections, made at first use."""
-        from agent_core.providers.wire.http import make_client as make_http  # noqa: PLC0415 - loads the HTTP library
+        from agent_core.providers.transport import make_client as make_http  # noqa: PLC0415 - loads the HTTP library
 
         with self._lock:
             if self._client is None:

@@ -17,11 +17,11 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent_core.errors import ProviderConnectionError, SettingsError, SignInFailed, TurnInterrupted
+from agent_core.providers.bedrock_client import LOG_IN, told
 from agent_core.providers.choice import ModelChoice, SignIn
 from agent_core.providers.credentials.outlasting import outlasting
 from agent_core.providers.resolution.catalog import SIGN_INS
-from agent_core.providers.wire.bedrock_client import LOG_IN, told
-from agent_core.providers.wire.failures import readable
+from agent_core.providers.transport_errors import readable
 from tools.extras import install_line
 from tools.light_dataclass import dataclass
 

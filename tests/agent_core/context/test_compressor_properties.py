@@ -15,12 +15,12 @@ from agent_core.context.engine import CompressionRequest, Prose, WindowUse
 from agent_core.context.tokens import TokenMeter
 from agent_core.context.view import shown
 from agent_core.messages import assistant_message, repaired, text_of, user_message
+from agent_core.providers.anthropic_messages import ANTHROPIC_MESSAGES
 from agent_core.providers.base import ModelRequest
+from agent_core.providers.bedrock import to_converse
+from agent_core.providers.chat_completions import to_wire
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.wire.anthropic_messages import ANTHROPIC_MESSAGES
-from agent_core.providers.wire.bedrock_messages import to_converse
-from agent_core.providers.wire.chat_messages import to_wire
-from agent_core.providers.wire.codex_responses import CODEX_RESPONSES
+from agent_core.providers.responses import CODEX_RESPONSES
 from tests.support.histories import histories
 from tests.support.strict_protocols import anthropic_problems, bedrock_problems, chat_problems, responses_problems
 

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from agent_core.messages import Message, assistant_message, tool_call, tool_message, user_message
+from agent_core.providers.anthropic_messages import ANTHROPIC_MESSAGES
 from agent_core.providers.base import ModelRequest
+from agent_core.providers.chat_completions import CHAT_COMPLETIONS
 from agent_core.providers.choice import Dialect, ModelChoice, ModelFacts
 from agent_core.providers.made_once import GroupedOnce, MadeOnce, RequestParts
 from agent_core.providers.pieces import body_json
-from agent_core.providers.wire.anthropic_messages import ANTHROPIC_MESSAGES
-from agent_core.providers.wire.chat_completions import CHAT_COMPLETIONS
-from agent_core.providers.wire.codex_responses import CODEX_RESPONSES
+from agent_core.providers.responses import CODEX_RESPONSES
 from tests.support.choices import choice_for
 from tests.support.each import each
 

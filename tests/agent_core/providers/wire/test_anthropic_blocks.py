@@ -9,7 +9,7 @@ from itertools import count, pairwise
 import pytest
 
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
-from agent_core.providers.wire.anthropic_blocks import blocks_of, in_turn, mark
+from agent_core.providers.anthropic_messages import blocks_of, in_turn, mark
 from tests.support.each import each
 
 SYSTEM = {"role": "system", "content": "Be brief."}

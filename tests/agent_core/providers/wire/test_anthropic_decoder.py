@@ -7,6 +7,7 @@ import json
 import pytest
 
 from agent_core.errors import ProviderProtocolError, ProviderStatusError
+from agent_core.providers.anthropic_messages import MessagesDecoder
 from agent_core.providers.base import (
     Finished,
     ProviderItem,
@@ -16,7 +17,6 @@ from agent_core.providers.base import (
     Usage,
     UsageReport,
 )
-from agent_core.providers.wire.anthropic_decoder import MessagesDecoder
 from tests.support.choices import choice_for
 from tests.support.each import each
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
+from agent_core.providers.anthropic_messages import Claude, claude, thinking
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelFacts
-from agent_core.providers.wire.anthropic_thinking import Claude, claude, thinking
 from tests.support.choices import choice_for
 from tests.support.each import each
 

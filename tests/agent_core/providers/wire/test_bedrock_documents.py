@@ -9,7 +9,7 @@ import pytest
 
 from agent_core.messages import user_message
 from agent_core.providers.base import ModelRequest
-from agent_core.providers.wire.bedrock_documents import document_block, name_apart
+from agent_core.providers.bedrock import document_block, name_apart
 from tests.agent_core.providers.wire.conftest import MODEL
 from tests.support.bedrock_server import Stream, reply
 from tests.support.each import each

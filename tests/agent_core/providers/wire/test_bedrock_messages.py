@@ -8,8 +8,8 @@ import pytest
 
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
 from agent_core.providers.base import ModelRequest
+from agent_core.providers.bedrock import AFTER_CALLS, AFTER_TEXT, to_converse
 from agent_core.providers.choice import ModelFacts
-from agent_core.providers.wire.bedrock_messages import AFTER_CALLS, AFTER_TEXT, to_converse
 from tests.support.choices import choice_for
 from tests.support.each import each
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from agent_core.providers.wire.call_names import fitting_name, id_of_nine, usual_id
+from agent_core.providers.protocol import fitting_name, id_of_nine, usual_id
 
 ODD = ["call_" + "x" * 60, "call_" + "x" * 61, "with space", "ünïcode", "", "a/b", "\ud800"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import h11
 import httpcore2
 
-from agent_core.providers.wire.chunked_body import AnswerHead, ChunkedBody
-from agent_core.providers.wire.tracked_stream import TrackedStream
+from agent_core.providers.chunked_body import AnswerHead, ChunkedBody
+from agent_core.providers.transport import TrackedStream
 from tests.support.each import each
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -20,7 +20,7 @@ from agent_core.providers.base import (
     UsageReport,
 )
 from agent_core.providers.choice import Dialect, ModelFacts
-from agent_core.providers.wire.codex_responses import CODEX_RESPONSES
+from agent_core.providers.responses import CODEX_RESPONSES
 from tests.agent_core.providers.conftest import KEY
 from tests.support.agents import in_background
 from tests.support.choices import choice_for

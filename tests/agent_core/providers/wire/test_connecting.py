@@ -10,8 +10,7 @@ import threading
 import httpcore2
 import pytest
 
-from agent_core.providers.wire.abort import Abort
-from agent_core.providers.wire.connecting import Resolver, connect, look_up
+from agent_core.providers.transport import Abort, Resolver, connect, look_up
 from tests.support.agents import in_background
 from tests.support.full_listener import full_listener
 from tests.support.waiting import wait_until

@@ -8,7 +8,7 @@ import pytest
 
 from agent_core.errors import ProviderConnectionError, ProviderError, ProviderProtocolError, ProviderStatusError
 from agent_core.providers.choice import Endpoint
-from agent_core.providers.wire.failures import readable
+from agent_core.providers.transport_errors import readable
 from tests.agent_core.providers.conftest import KEY
 from tests.support.model_server import Disconnect, Garbage, Reply, Status
 from tests.support.raw_server import RawServer, event_stream

@@ -6,7 +6,7 @@ import pytest
 
 from agent_core.errors import ProviderConnectionError, ProviderStatusError
 from agent_core.providers.base import Finished
-from agent_core.providers.wire.finish_reasons import AnswerEnd, ending_of
+from agent_core.providers.protocol import AnswerEnd, ending_of
 from tests.support.choices import choice_for
 from tests.support.each import each
 

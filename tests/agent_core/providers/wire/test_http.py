@@ -15,8 +15,7 @@ import pytest
 from agent_core.errors import ProviderConnectionError, ProviderError, ProviderStatusError, TurnInterrupted
 from agent_core.messages import user_message
 from agent_core.providers.base import Finished, ModelRequest, TextDelta
-from agent_core.providers.wire.http import Abort, make_client
-from agent_core.providers.wire.tracked_stream import body_pieces
+from agent_core.providers.transport import Abort, body_pieces, make_client
 from tests.support.agents import in_background
 from tests.support.full_listener import full_listener
 from tests.support.model_server import Disconnect, Gate, Hang, ModelServer, Reply, Status

@@ -15,8 +15,8 @@ from agent_core.providers.base import (
     Usage,
     UsageReport,
 )
-from agent_core.providers.wire.bedrock_messages import AFTER_TEXT
-from agent_core.providers.wire.joined_events import WholeCharacters, joined
+from agent_core.providers.bedrock import AFTER_TEXT
+from agent_core.providers.http_provider import WholeCharacters, joined
 from tests.support.bedrock_server import Stream, delta, frame
 from tests.support.bedrock_server import reply as bedrock_reply
 from tests.support.each import each

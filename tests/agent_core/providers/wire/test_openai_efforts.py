@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_core.providers.wire.openai_efforts import efforts_of, nearest_effort
+from agent_core.providers.protocol import efforts_of, nearest_effort
 from tests.support.each import each
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_core.messages import assistant_message, user_message
 from agent_core.providers.choice import Dialect, ModelFacts
-from agent_core.providers.wire.parts import fitting
+from agent_core.providers.protocol import fitting
 from tests.support.choices import choice_for
 from tests.support.each import each
 

@@ -8,8 +8,7 @@ import pytest
 from agent_core.errors import ProviderConnectionError
 from agent_core.messages import user_message
 from agent_core.providers.base import ModelRequest, TextDelta
-from agent_core.providers.wire.proxies import proxy_mounts
-from agent_core.providers.wire.trust import trusted_certificates
+from agent_core.providers.transport import proxy_mounts, trusted_certificates
 from tests.support.agents import in_background
 from tests.support.certificates import OPENSSL, make_certificates
 from tests.support.forwarder import Forwarder

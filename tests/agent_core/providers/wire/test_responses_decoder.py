@@ -16,7 +16,7 @@ from agent_core.providers.base import (
     Usage,
     UsageReport,
 )
-from agent_core.providers.wire.responses_decoder import ResponsesDecoder
+from agent_core.providers.responses import ResponsesDecoder
 from tests.support.choices import choice_for
 from tests.support.each import each
 

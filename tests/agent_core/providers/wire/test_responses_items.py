@@ -10,8 +10,7 @@ import pytest
 from agent_core.messages import SealedItems, assistant_message, tool_call, tool_message, user_message
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelFacts
-from agent_core.providers.wire.codex_responses import CODEX_RESPONSES
-from agent_core.providers.wire.responses_items import OUTLINE_OF_CALL, outline_of_message, to_input
+from agent_core.providers.responses import CODEX_RESPONSES, OUTLINE_OF_CALL, outline_of_message, to_input
 from tests.support.choices import choice_for
 from tests.support.each import each
 

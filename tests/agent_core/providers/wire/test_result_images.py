@@ -8,14 +8,13 @@ from itertools import pairwise
 import pytest
 
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
+from agent_core.providers.anthropic_messages import blocks_of, in_turn
 from agent_core.providers.base import ModelRequest
+from agent_core.providers.bedrock import to_converse
+from agent_core.providers.chat_completions import to_wire
 from agent_core.providers.choice import Dialect, ModelFacts
-from agent_core.providers.wire.anthropic_blocks import blocks_of, in_turn
-from agent_core.providers.wire.bedrock_messages import to_converse
-from agent_core.providers.wire.chat_messages import to_wire
-from agent_core.providers.wire.parts import fitting
-from agent_core.providers.wire.responses_items import to_input
-from agent_core.providers.wire.result_images import takes_images_in_results
+from agent_core.providers.protocol import fitting, takes_images_in_results
+from agent_core.providers.responses import to_input
 from tests.support.choices import choice_for
 from tests.support.each import each
 

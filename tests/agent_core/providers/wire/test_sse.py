@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_core.providers.wire.sse import DONE, ErrorEvent, data_lines
+from agent_core.providers.http_provider import DONE, ErrorEvent, data_lines
 from tests.support.each import each
 
 STREAM = b': comment\nevent: x\ndata: {"a": 1}\n\ndata:{"b":"\xc3\xbc"}\r\n\r\nid: 7\ndata: [DONE]\n\n'

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from agent_core.providers.anthropic_messages import ANTHROPIC_MESSAGES
 from agent_core.providers.base import ModelRequest
-from agent_core.providers.wire.anthropic_messages import ANTHROPIC_MESSAGES
-from agent_core.providers.wire.bedrock_messages import to_converse
-from agent_core.providers.wire.chat_completions import CHAT_COMPLETIONS
-from agent_core.providers.wire.codex_responses import CODEX_RESPONSES
+from agent_core.providers.bedrock import to_converse
+from agent_core.providers.chat_completions import CHAT_COMPLETIONS
+from agent_core.providers.responses import CODEX_RESPONSES
 from tests.support.choices import choice_for
 from tools.registry import ToolEntry, registry
 from tools.toolsets import DEFAULT, TOOLSETS, load_builtin_tools

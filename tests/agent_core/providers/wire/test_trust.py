@@ -12,8 +12,7 @@ import pytest
 
 from agent_core.errors import ProviderConnectionError
 from agent_core.providers.base import TextDelta
-from agent_core.providers.wire.http import make_client
-from agent_core.providers.wire.trust import trusted_certificates
+from agent_core.providers.transport import make_client, trusted_certificates
 from tests.support.agents import in_background
 from tests.support.certificates import OPENSSL, make_certificates
 from tests.support.forwarder import Forwarder

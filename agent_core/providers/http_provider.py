@@ -1,37 +1,262 @@
-"""A provider for every wire protocol over HTTP: sends a request and reads the raw stream.
-
-Without the vendors' SDKs: loading one takes longer than everything else that a prompt needs, their objects cost
-twenty times what the few fields that matter cost, and they would check the whole history again at each request. Where
-one of them has to send (`agent_core/providers/sdk`), it is a subclass of this provider that sends; all else is this.
-"""
+"""A model server asked over HTTP: the request, and the events of its answer."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from agent_core.errors import (
-    ProviderProtocolError,
-    ProviderStatusError,
-    TurnInterrupted,
+from agent_core.errors import ProviderError, ProviderProtocolError, ProviderStatusError, TurnInterrupted
+from agent_core.providers.base import (
+    Finished,
+    ModelRequest,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    ToolCallArguments,
+    ToolCallStarted,
 )
-from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.lessons import Lessons
 from agent_core.providers.pieces import body_json, body_parts
-from agent_core.providers.wire.failures import SdkErrors, failure_of, refused, reported_error, translated
-from agent_core.providers.wire.joined_events import WholeCharacters, joined
-from agent_core.providers.wire.protocol import Decoder, WireProtocol
-from agent_core.providers.wire.sse import ErrorEvent, PieceTooLong, data_lines
+from agent_core.providers.protocol import Decoder, WireProtocol
+from agent_core.providers.transport_errors import SdkErrors, failure_of, refused, reported_error, translated
+from tools.quick_json import whole_text
 
 if TYPE_CHECKING:
     import httpx2
 
-    from agent_core.providers.wire.http import Abort
+    from agent_core.providers.transport import Abort
+
+
+# Server-sent events as the WHATWG standard has them: what each holds.
+#
+# Source: html.spec.whatwg.org/multipage/server-sent-events.html. Two things are more lenient than the standard: an
+# event counts if only its empty line is missing at the body's end, and JSON objects on lines of their own are events
+# of their own, for servers that forget the empty line between them.
+
+DONE = b"[DONE]"
+LONGEST_PIECE = 8 * 1024 * 1024
+"""Bytes that one event of an answer may have; models send a word or a picture at a time."""
+_BOM = b"\xef\xbb\xbf"
+_MOST_STRAY = 64 * 1024
+_FIELDS = (b"data", b"event", b"id", b"retry")
+
+
+class PieceTooLong(Exception):
+    """One event of an answer is longer than any is read."""
+
+
+class ErrorEvent(bytes):
+    """What an event holds that the server calls an error."""
+
+
+def data_lines(pieces: Iterable[bytes], stray: bytearray | None = None) -> Iterator[list[bytes]]:
+    """What the events hold that each piece of the body completes, where it completes any; empty ones are left out.
+
+    `[DONE]` is among them: the caller looks for `DONE`.
+
+    Args:
+        stray: takes the lines that are no part of any event, as those of a body that is no stream of events.
+
+    Raises:
+        PieceTooLong: an event has more than `LONGEST_PIECE` bytes.
+    """
+    reader = _EventReader(bytearray() if stray is None else stray)
+    for lines in _lines(pieces):
+        for line in lines:
+            reader.read(line)
+        if reader.complete:
+            yield reader.complete
+            reader.complete = []
+    reader.read(b"")
+    if whole := [event for event in reader.complete if event.endswith(b"}") or not event.startswith(b"{")]:
+        yield whole
+
+
+class _EventReader:
+    """Makes events of lines. `complete` holds what they have."""
+
+    def __init__(self, stray: bytearray) -> None:
+        self.complete: list[bytes] = []
+        self._stray = stray
+        self._data: list[bytes] = []
+        self._size = 0
+        self._is_error = False
+
+    def read(self, line: bytes) -> None:
+        """Take a line; an empty one ends an event."""
+        if line.startswith(b"data:"):
+            self._data.append(line[5:])
+            self._size += len(line)
+            if self._size > LONGEST_PIECE:
+                raise PieceTooLong
+        elif not line:
+            self._end()
+        elif not line.startswith(b":"):
+            self._field(line)
+
+    def _field(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        if name == b"event":
+            self._is_error = value.strip().lower().endswith((b"error", b"exception"))
+        elif name == b"data":
+            self._data.append(b"")
+        elif len(self._stray) < _MOST_STRAY and not any(field.startswith(name) for field in _FIELDS):
+            self._stray += line[:_MOST_STRAY] + b"\n"
+
+    def _end(self) -> None:
+        data, self._data, self._size = self._data, [], 0
+        is_error, self._is_error = self._is_error, False
+        if is_error and data:
+            self.complete.append(ErrorEvent(b"\n".join(data).strip()))
+        elif len(data) == 1:
+            if only := data[0].strip():
+                self.complete.append(only)
+        elif data:
+            self.complete += _events_of([line.strip() for line in data])
+
+
+def _events_of(lines: list[bytes]) -> list[bytes]:
+    """What several lines of data hold: one event, or one a line where each is an object of its own."""
+    filled = [line for line in lines if line]
+    if all(line == DONE or (line.startswith(b"{") and line.endswith(b"}")) for line in filled):
+        return filled
+    return [b"\n".join(lines).strip()]
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """The lines that each piece completes. They end with LF, CR, or both."""
+    pending: list[bytes] = []
+    waiting = 0
+    is_first, ends_with_return = True, False
+    for piece in pieces:
+        if ends_with_return and piece:
+            piece = piece.removeprefix(b"\n")  # noqa: PLW2901 - the other half of a line's end
+            ends_with_return = False
+        if b"\r" in piece:
+            ends_with_return = piece.endswith(b"\r")
+            piece = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")  # noqa: PLW2901
+        if b"\n" not in piece:
+            pending.append(piece)
+            waiting += len(piece)
+            if waiting > LONGEST_PIECE:
+                raise PieceTooLong
+            continue
+        *lines, rest = b"".join((*pending, piece)).split(b"\n")
+        pending, waiting = [rest], len(rest)
+        if is_first:
+            lines[0] = lines[0].removeprefix(_BOM)
+            is_first = False
+        yield lines
+    last = b"".join(pending)
+    yield [last.removeprefix(_BOM) if is_first else last]
+
+
+# Text that came at once is one event: what is done for an event costs the same for one word as for a hundred.
+#
+# And a character that came in two events is one: servers that write JSON with escapes cut emoji between their halves.
+
+_Text = TextDelta | ReasoningDelta | ToolCallArguments
+_LONE = "\ufffd"
+
+
+def joined(events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
+    """The same with neighbours that continue each other as one. `events` must not wait for anything.
+
+    Raises:
+        ProviderError: `events` ended with it; what came before is given first.
+    """
+    taken: list[StreamEvent] = []
+    failure: ProviderError | None = None
+    try:
+        for event in events:
+            taken.append(event)  # noqa: PERF402 - what came before a failure counts
+    except ProviderError as problem:
+        failure = problem
+    if len(taken) < 2:  # noqa: PLR2004 - most often: a model is slower than we are
+        yield from taken
+    else:
+        for kind, alike in groupby(taken, _kind):
+            if kind is None:
+                yield from alike
+            else:
+                yield _one(list(alike))
+    if failure is not None:
+        raise failure
+
+
+class WholeCharacters:
+    """Joins the halves of surrogate pairs over all of an answer's events; what stays alone becomes U+FFFD."""
+
+    def __init__(self) -> None:
+        self._held: dict[object, _Text] = {}
+
+    def of(self, events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
+        """The same events; the first half of a pair waits for the one that goes on with its text."""
+        for event in events:
+            if isinstance(event, TextDelta | ReasoningDelta | ToolCallArguments):
+                yield from self._text(event)
+            else:
+                if self._held and isinstance(event, ToolCallStarted):
+                    yield from self._given_up(TextDelta, ReasoningDelta)
+                yield event
+
+    def rest(self) -> Iterator[StreamEvent]:
+        """What waits in vain, once the answer has ended."""
+        yield from self._given_up(*self._held)
+
+    def _text(self, event: _Text) -> Iterator[StreamEvent]:
+        if event.text.isascii() and not self._held:
+            yield event
+            return
+        kind = _kind(event)
+        if not isinstance(event, ToolCallArguments):
+            yield from self._given_up(TextDelta if kind is ReasoningDelta else ReasoningDelta)
+        held = self._held.pop(kind, None)
+        text = event.text if held is None else held.text + event.text
+        if "\ud800" <= text[-1:] <= "\udbff":
+            self._held[kind] = replace(event, text=text[-1])
+            text = text[:-1]
+        if text:
+            yield replace(event, text=whole_text(text))
+
+    def _given_up(self, *kinds: object) -> Iterator[StreamEvent]:
+        for kind in kinds:
+            if (held := self._held.pop(kind, None)) is not None:
+                yield replace(held, text=_LONE)
+
+
+def character_count(piece: str) -> int:
+    """How many characters a piece of text has or begins: second halves of surrogate pairs are none of their own."""
+    return len(piece) if piece.isascii() else sum(not "\udc00" <= char <= "\udfff" for char in piece)
+
+
+def _kind(event: StreamEvent) -> object:
+    """The same for events that continue each other; None for those that stand alone."""
+    kind = type(event)
+    if kind is TextDelta or kind is ReasoningDelta:
+        return kind
+    return event.index if isinstance(event, ToolCallArguments) else None
+
+
+def _one(alike: list[StreamEvent]) -> StreamEvent:
+    first = alike[0]
+    if len(alike) == 1 or not isinstance(first, TextDelta | ReasoningDelta | ToolCallArguments):
+        return first
+    return replace(first, text="".join([event.text for event in alike if isinstance(event, type(first))]))
+
+
+# A provider for every wire protocol over HTTP: sends a request and reads the raw stream.
+#
+# Without the vendors' SDKs: loading one takes longer than everything else that a prompt needs, their objects cost
+# twenty times what the few fields that matter cost, and they would check the whole history again at each request.
+# Where one of them has to send (`agent_core/providers/sdk`), it is a subclass of this provider that sends; all else
+# is this.
 
 _LAST_READ_TIMEOUT = 0.5
 # Once an answer has said why it ends, most often only its usage follows. Some servers say it early, and go on after a
@@ -73,7 +298,7 @@ class HttpProvider:
         Raises:
             ProviderConnectionError: a proxy or a CA that is named cannot be used.
         """
-        from agent_core.providers.wire.http import make_client  # noqa: PLC0415 - loads the HTTP library
+        from agent_core.providers.transport import make_client  # noqa: PLC0415 - loads the HTTP library
 
         with self._lock:
             if self._client is None:
@@ -121,7 +346,7 @@ class HttpProvider:
 
     def pieces(self, answer: httpx2.Response, choice: ModelChoice) -> Iterator[bytes]:  # noqa: ARG002 - other streams
         """The answer's body as server-sent events, in pieces as they come."""
-        from agent_core.providers.wire.tracked_stream import body_pieces  # noqa: PLC0415 - loads the HTTP library
+        from agent_core.providers.transport import body_pieces  # noqa: PLC0415 - loads the HTTP library
 
         return body_pieces(answer)
 
@@ -158,7 +383,7 @@ class HttpStream:
             try:
                 yield from self._answer(abort)
             except ProviderStatusError as problem:
-                from agent_core.providers.wire.refused_fields import refused_field  # noqa: PLC0415 - few are
+                from agent_core.providers.refused_fields import refused_field  # noqa: PLC0415 - few are
 
                 # A refusal that stays the same was about something else.
                 is_new = problem.body != refusal and len(learned) < _MOST_REFUSALS
@@ -188,7 +413,7 @@ class HttpStream:
             yield from decoder.feed(data)
 
     def _begin(self) -> Abort:
-        from agent_core.providers.wire.http import Abort  # noqa: PLC0415 - loads the HTTP library
+        from agent_core.providers.transport import Abort  # noqa: PLC0415 - loads the HTTP library
 
         with self._lock:
             if self._closed:

@@ -1,18 +1,18 @@
-"""Reads a streamed answer of the Responses API.
-
-The answer is a list of output items (reasoning, messages, function calls), each with a number, that grow side by
-side. Servers differ in how they say which item a piece belongs to: by number, by id, or not at all.
-"""
+"""The Responses protocol, streamed: OpenAI's own models and the ChatGPT sign-in."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
+from urllib.parse import urlsplit
 
 from agent_core.errors import ProviderProtocolError
+from agent_core.messages import Content, Message, Part, ToolCall, parse_arguments, text_of
 from agent_core.providers.base import (
+    ModelRequest,
     ProviderItem,
     ReasoningDelta,
     StreamEvent,
@@ -23,12 +23,180 @@ from agent_core.providers.base import (
     UsageReport,
 )
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.wire.failures import decoded, reported_error
-from agent_core.providers.wire.protocol import Decoder, counts_of, token_count
-from agent_core.providers.wire.responses_items import OUTLINE_OF_CALL, PARAGRAPH, Item, outline_of_message
-from agent_core.providers.wire.sse import DONE
+from agent_core.providers.http_provider import DONE
+from agent_core.providers.pieces import Piece, Pieces
+from agent_core.providers.protocol import (
+    Decoder,
+    WireProtocol,
+    counts_of,
+    efforts_of,
+    fitting,
+    fitting_name,
+    key_header,
+    nearest_effort,
+    token_count,
+)
+from agent_core.providers.resolution.traits import takes_temperature
+from agent_core.providers.transport_errors import decoded, reported_error
 from tools.light_dataclass import dataclass
 from tools.quick_json import whole_text
+
+# Messages in the form of the Responses API: `instructions`, and `input` as a list of items.
+#
+# Nothing is stored at the server (`store: false`), so that items go without ids: an id there is a reference to
+# something stored, and a request with one is refused. Sealed reasoning (`encrypted_content`) needs none.
+
+PARAGRAPH = "\n\n"
+"""Stands between the messages of one answer, which the history keeps as one text."""
+
+Item = dict[str, Any]
+_LONGEST_CALL_ID = 64
+_DIGEST = 16
+
+
+def to_input(request: ModelRequest, choice: ModelChoice) -> tuple[str, Pieces]:
+    """The system prompt, and the conversation as items. The same message always gives the same items."""
+    messages = fitting(request.messages, choice, request.parts)
+    first = messages.pop(0) if messages and messages[0]["role"] == "system" else None
+    instructions = text_of(first["content"]) if first else ""
+    parts = request.parts
+    items = parts.joined.of(messages, _each_alone, lambda _, one: [*map(Piece, _items(one[0], choice))], choice)
+    return instructions, parts.joined_text.of(items, parts.joined.kept)
+
+
+def outline_of_message(text: str, phase: str | None) -> Item:
+    """What is kept of a message of an answer: its length and phase; the text itself is in the history."""
+    return {"type": "message", "characters": len(text)} | ({"phase": phase} if phase else {})
+
+
+OUTLINE_OF_CALL: Mapping[str, Any] = {"type": "function_call"}
+"""What is kept of a tool call of an answer: only its place between the other items."""
+
+
+def _each_alone(*_: Message) -> bool:
+    return True
+
+
+def _items(message: Message, choice: ModelChoice) -> list[Item]:
+    match message["role"]:
+        case "user":
+            return [_message("user", _parts(message["content"]))]
+        case "system":
+            return [_message("developer", _parts(message["content"]))]
+        case "tool":
+            call_id = _call_id(message.get("tool_call_id", ""))
+            return [{"type": "function_call_output", "call_id": call_id, "output": _output(message["content"])}]
+        case "assistant":
+            return _answer(message, choice)
+
+
+def _message(role: str, parts: list[Item]) -> Item:
+    return {"type": "message", "role": role, "content": parts}
+
+
+def _parts(content: Content | None) -> list[Item]:
+    if content is None or isinstance(content, str):
+        return [{"type": "input_text", "text": content or ""}]
+    return [_part(part) for part in content]
+
+
+def _part(part: Part) -> Item:
+    if part["type"] == "text":
+        return {"type": "input_text", "text": part["text"]}
+    if part["type"] == "image_url":
+        return {"type": "input_image", "image_url": part["image_url"]["url"]}
+    if part["type"] == "file":
+        return {"type": "input_file", **part["file"]}
+    return {**part}
+
+
+def _output(content: Content | None) -> str | list[Item]:
+    return _parts(content) if isinstance(content, list) else content or ""
+
+
+def _answer(message: Message, choice: ModelChoice) -> list[Item]:
+    """An answer's items in the order in which the model gave them, if it is known, else in the usual order."""
+    text, calls, sealed = text_of(message["content"]), message.get("tool_calls", ()), choice.wrote(message)
+    items = _in_its_order(text, calls, sealed) if _fits(text, calls, sealed) else _in_usual_order(text, calls, sealed)
+    # The API wants something after reasoning that came out of it.
+    while items and items[-1]["type"] == "reasoning":
+        items.pop()
+    return items
+
+
+def _fits(text: str, calls: Sequence[ToolCall], sealed: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the outline in `sealed` is one of this text and these calls: an answer may have been mended since."""
+    lengths: list[int] = [item["characters"] for item in sealed if item.get("type") == "message"]
+    length = sum(lengths) + len(PARAGRAPH) * max(len(lengths) - 1, 0)
+    return length == len(text) and len(calls) == sum(item.get("type") == "function_call" for item in sealed)
+
+
+def _in_its_order(text: str, calls: Sequence[ToolCall], sealed: Sequence[Mapping[str, Any]]) -> list[Item]:
+    items: list[Item] = []
+    start, remaining = 0, iter(calls)
+    for item in sealed:
+        if item["type"] == "reasoning":
+            items.append(_reasoning(item))
+        elif item["type"] == "function_call":
+            items.append(_call(next(remaining)))
+        else:
+            end = start + item["characters"]
+            items.append(_said(text[start:end]) | {key: item[key] for key in ("phase",) if key in item})
+            start = end + len(PARAGRAPH)
+    return items
+
+
+def _in_usual_order(text: str, calls: Sequence[ToolCall], sealed: Sequence[Mapping[str, Any]]) -> list[Item]:
+    reasoning = [_reasoning(item) for item in sealed if item.get("type") == "reasoning"]
+    return [*reasoning, *([_said(text)] if text else ()), *(_call(call) for call in calls)]
+
+
+def _reasoning(item: Mapping[str, Any]) -> Item:
+    """A reasoning item as the API wants it back: neither its id nor its status."""
+    summary = item.get("summary") or []
+    return {"type": "reasoning", "summary": summary, "encrypted_content": item["encrypted_content"]}
+
+
+def _said(text: str) -> Item:
+    return _message("assistant", [{"type": "output_text", "text": text}])
+
+
+def _call(call: ToolCall) -> Item:
+    function = call["function"]
+    return {
+        "type": "function_call",
+        "call_id": _call_id(call["id"]),
+        "name": fitting_name(function["name"]),
+        "arguments": _arguments(function["arguments"]),
+    }
+
+
+def _call_id(given: str) -> str:
+    """A call's id; the API refuses those with more than 64 characters, even its own."""
+    if len(given) <= _LONGEST_CALL_ID:
+        return given
+    digest = hashlib.sha256(given.encode("utf-8", "replace")).hexdigest()[:_DIGEST]
+    return f"{given[: _LONGEST_CALL_ID - _DIGEST - 1]}-{digest}"
+
+
+def _arguments(text: str) -> str:
+    """The arguments as they are if they are JSON; mended as the tool understood them; else none."""
+    try:
+        is_object = isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        is_object = False
+    if is_object:
+        return text
+    try:
+        return json.dumps(parse_arguments(text), ensure_ascii=False)
+    except ValueError:
+        return "{}"
+
+
+# Reads a streamed answer of the Responses API.
+#
+# The answer is a list of output items (reasoning, messages, function calls), each with a number, that grow side by
+# side. Servers differ in how they say which item a piece belongs to: by number, by id, or not at all.
 
 _ENDS = {
     "response.completed": "completed",
@@ -261,3 +429,66 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
         reasoning_tokens=token_count(written.get("reasoning_tokens")),
         written_tokens=token_count(read.get("cache_write_tokens")),
     )
+
+
+# The Responses protocol, streamed: OpenAI's own models, the ChatGPT backend, and servers that speak like them.
+
+_LEAST_OUTPUT = 16
+_SOME_INSTRUCTIONS = "You are a helpful assistant."
+
+
+def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
+    instructions, items = to_input(request, choice)
+    body: dict[str, Any] = {"model": request.model}
+    if instructions:
+        body["instructions"] = instructions
+    body |= {"input": items, "stream": True, "store": False}
+    if request.tools:
+        tools = request.parts.tools.of(request.tools, _tool, CODEX_RESPONSES.name)
+        body |= {"tools": tools, "parallel_tool_calls": True}
+    if request.max_tokens is not None:
+        body["max_output_tokens"] = max(request.max_tokens, _LEAST_OUTPUT)
+    if _reasons(request, choice):
+        body |= _thinking(request, choice)
+    elif request.temperature is not None and choice.dialect.temperature and takes_temperature(request.model):
+        body["temperature"] = request.temperature
+    if choice.dialect.cache_key and request.session_id:
+        body["prompt_cache_key"] = request.session_id
+    return _for_chatgpt(body) if _is_chatgpt(choice) else body
+
+
+CODEX_RESPONSES = WireProtocol("Responses", "/responses", key_header, _encode, ResponsesDecoder)
+
+
+def _tool(tool: dict[str, Any]) -> Piece:
+    function = tool["function"]
+    known = {key: function[key] for key in ("name", "description", "parameters") if key in function}
+    # Unless it is told otherwise, the API makes every parameter of a tool a required one.
+    return Piece({"type": "function", **known, "strict": False})
+
+
+def _reasons(request: ModelRequest, choice: ModelChoice) -> bool:
+    """Whether the model reasons. One that does not refuses a request that asks for reasoning in any form."""
+    efforts, known = efforts_of(request.model), choice.facts.reasoning
+    if efforts == () or known is False:
+        return False
+    return bool(efforts) or known is True or request.reasoning is not None or _is_chatgpt(choice)
+
+
+def _thinking(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
+    """The reasoning with a summary for the user, and sealed, so that it can be sent back."""
+    effort = nearest_effort(request.model, request.reasoning) if request.reasoning else None
+    reasoning: dict[str, str] = {"effort": effort} if effort else {}
+    if effort != "none" and choice.dialect.reasoning_summary:
+        reasoning["summary"] = "auto"
+    return {"reasoning": reasoning, "include": ["reasoning.encrypted_content"]}
+
+
+def _is_chatgpt(choice: ModelChoice) -> bool:
+    return "/backend-api/codex" in urlsplit(choice.base_url).path
+
+
+def _for_chatgpt(body: dict[str, Any]) -> dict[str, Any]:
+    """The request as the server behind ChatGPT takes it: always with instructions, never with a limit."""
+    refused = ("max_output_tokens", "temperature")
+    return {"instructions": _SOME_INSTRUCTIONS} | {key: value for key, value in body.items() if key not in refused}

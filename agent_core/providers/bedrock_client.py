@@ -1,8 +1,4 @@
-"""Amazon's own client for Bedrock, with its requests sent over our interruptible HTTP.
-
-The client resolves credentials and regions, writes the request and signs it. Its own connections cannot be ended by
-another thread; so each request is taken over just before it would be sent.
-"""
+"""Amazon's own client over our HTTP, and its binary framing of event streams (an extra)."""
 
 from __future__ import annotations
 
@@ -13,15 +9,16 @@ import json
 import logging
 import os
 import re
+import struct
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from agent_core.errors import ProviderProtocolError, SettingsError, SignInFailed
+from agent_core.errors import ProviderProtocolError, ProviderStatusError, SettingsError, SignInFailed
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.wire.event_stream import CONTENT_TYPE
-from agent_core.providers.wire.failures import (
+from agent_core.providers.http_provider import LONGEST_PIECE, PieceTooLong
+from agent_core.providers.transport_errors import (
     SdkErrors,
     failure_of,
     readable,
@@ -29,12 +26,85 @@ from agent_core.providers.wire.failures import (
     reported_error,
     said_in,
     status_error,
+    without_token,
 )
 from tools.extras import install_line
 
 if TYPE_CHECKING:
     import httpx2
     from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+
+
+# Amazon's binary framing of event streams, read with its own library, which is loaded with its client.
+
+CONTENT_TYPE = "application/vnd.amazon.eventstream"
+_STATUS = {
+    "validationException": 400,
+    "accessDeniedException": 403,
+    "modelTimeoutException": 408,
+    "modelStreamErrorException": 424,
+    "modelErrorException": 424,
+    "throttlingException": 429,
+    "modelNotReadyException": 429,
+    "internalServerException": 500,
+    "serviceUnavailableException": 503,
+}
+
+
+def messages(pieces: Iterable[bytes], choice: ModelChoice) -> Iterator[Any]:
+    """The stream's messages (`botocore.eventstream.EventStreamMessage`).
+
+    Raises:
+        PieceTooLong: one is longer than any is read.
+        ProviderProtocolError: what comes is not in this framing.
+    """
+    from botocore.eventstream import EventStreamBuffer, ParserError  # noqa: PLC0415 - loaded with the client
+
+    frames, waiting = EventStreamBuffer(), 0
+    for piece in pieces:
+        frames.add_data(piece)
+        waiting += len(piece)
+        try:
+            found = list(frames)
+        except (ParserError, struct.error, LookupError, ValueError) as problem:
+            raise ProviderProtocolError(
+                f"{choice.endpoint} sent something that is no event of Bedrock's in its answer."
+            ) from problem
+        if found:
+            waiting = 0
+        elif waiting > LONGEST_PIECE:
+            raise PieceTooLong
+        yield from found
+
+
+def error_in(headers: Mapping[str, Any], payload: bytes, choice: ModelChoice) -> ProviderStatusError | None:
+    """The error that a message of the stream reports; None for an event."""
+    if headers.get(":message-type") == "event":
+        return None
+    # An exception is in the service's model; an error is what went wrong on the way and has no payload.
+    kind = str(headers.get(":exception-type") or headers.get(":error-code") or "unknown")
+    said, status = str(headers.get(":error-message") or ""), _STATUS.get(_small(kind))
+    try:
+        said = str(json.loads(payload)["message"])
+    except (ValueError, KeyError, TypeError):
+        said = said or payload.decode("utf-8", "replace")
+    quoted = readable(said, choice.api_key)
+    return ProviderStatusError(
+        f"{choice.endpoint} reported an error in the middle of its answer ({kind}): «{quoted}». "
+        "Send the prompt again.",
+        status,
+        without_token(json.dumps({"__type": kind, "message": said}, ensure_ascii=False), choice),
+    )
+
+
+def _small(kind: str) -> str:
+    return kind[:1].lower() + kind[1:]
+
+
+# Amazon's own client for Bedrock, with its requests sent over our interruptible HTTP.
+#
+# The client resolves credentials and regions, writes the request and signs it. Its own connections cannot be ended by
+# another thread; so each request is taken over just before it would be sent.
 
 _OK = 200
 _OPERATION = "bedrock-runtime.ConverseStream"
@@ -65,7 +135,7 @@ class BedrockClient:
 
     def __init__(self, choice: ModelChoice) -> None:
         check_installed()
-        from agent_core.providers.wire.http import make_client  # noqa: PLC0415 - loads the HTTP library
+        from agent_core.providers.transport import make_client  # noqa: PLC0415 - loads the HTTP library
 
         self._choice = choice
         with told(choice):

@@ -1,0 +1,523 @@
+"""Amazon Bedrock's Converse protocol, streamed, over Amazon's own client (an extra)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from agent_core.errors import ProviderProtocolError, TurnInterrupted
+from agent_core.messages import Content, FileData, Message, ToolCall, parse_arguments, text_of
+from agent_core.providers.anthropic_messages import claude, thinking
+from agent_core.providers.base import (
+    CacheTtl,
+    Finished,
+    ModelRequest,
+    ProviderItem,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    ToolCallArguments,
+    ToolCallStarted,
+    Usage,
+    UsageReport,
+)
+from agent_core.providers.bedrock_client import BedrockClient, amazon_errors, check_installed, error_in, messages
+from agent_core.providers.choice import ModelChoice
+from agent_core.providers.http_provider import PieceTooLong, WholeCharacters, character_count
+from agent_core.providers.lessons import Lessons
+from agent_core.providers.protocol import AnswerEnd, counts_of, fitting, token_count
+from agent_core.providers.transport_errors import decoded, translated
+from tools.light_dataclass import dataclass
+from tools.quick_json import whole_text
+
+if TYPE_CHECKING:
+    from agent_core.providers.transport import Abort
+
+
+# Documents as Converse takes them: as bytes, under a name of few kinds of characters that no other document has.
+#
+# Source: docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_DocumentBlock.html. That no two documents of a
+# request may have one name is what the service says when it refuses them.
+
+Block = dict[str, Any]
+
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9 ()\[\]-]+")
+_LONGEST_NAME = 200
+_ROOM_FOR_NUMBER = 6
+_NAMELESS = "Document"
+
+
+def document_block(file: FileData) -> Block:
+    """The document, or words in its place if it cannot be read."""
+    try:
+        content = base64.b64decode(file["file_data"].partition(",")[2], validate=True)
+    except binascii.Error:
+        return {"text": f"[A document that cannot be read: {file['filename']}]"}
+    return {"document": {"format": "pdf", "name": _name(file["filename"]), "source": {"bytes": content}}}
+
+
+def name_apart(messages: Sequence[Block]) -> None:
+    """Number the later ones of documents with one name; more messages never change the names of earlier ones."""
+    taken: set[str] = set()
+    for message in messages:
+        for document in _documents(message["content"]):
+            document["name"] = _free(document["name"], taken)
+            taken.add(document["name"].lower())
+
+
+def _documents(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in blocks:
+        if "document" in block:
+            yield block["document"]
+        yield from _documents(block.get("toolResult", {}).get("content", ()))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    if name.lower() not in taken:
+        return name
+    stem = name[: _LONGEST_NAME - _ROOM_FOR_NUMBER].rstrip()
+    return next(free for number in count(2) if (free := f"{stem} {number}").lower() not in taken)
+
+
+def _name(filename: str) -> str:
+    stem = re.sub(r"\.pdf$", "", filename, flags=re.IGNORECASE)
+    legal = _NOT_IN_NAMES.sub("-", " ".join(stem.split()))
+    return legal[:_LONGEST_NAME].strip(" -") or _NAMELESS
+
+
+# A request as Bedrock's Converse takes it: messages in blocks, tools, limits, and marks for its cache.
+#
+# Source: docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html, and for the marks
+# docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html.
+
+Items = Sequence[dict[str, object]]
+
+AFTER_TEXT, AFTER_CALLS = "after_text", "after_calls"
+"""Where a piece of reasoning stands in its answer: after so many characters of text and so many calls."""
+
+_GO_ON = "Go on."
+_NO_OUTPUT = "(no output)"
+_ATTACHED = "Attached:"
+_MARKED_MESSAGES = 3
+_LONGEST_ID = 64
+_NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
+_IMAGE_FORMATS = {
+    "image/png": "png",
+    "image/jpeg": "jpeg",
+    "image/jpg": "jpeg",
+    "image/gif": "gif",
+    "image/webp": "webp",
+}
+_FIRST_CACHED_CLAUDE, _FIRST_CACHED_HAIKU, _FIRST_WITH_HOURS = (3, 7), (3, 5), (4, 5)
+
+
+def to_converse(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
+    """The arguments of `converse_stream`. The same messages always become the same blocks, marks apart."""
+    asked, limits, fields = _limits(request, choice)
+    system, messages = _blocks(fitting(request.messages, choice), choice if asked else None)
+    name_apart(messages)
+    if request.cache_ttl is not None:
+        _mark(system, messages, request.model, request.cache_ttl)
+    body: dict[str, Any] = {"modelId": request.model, "messages": messages}
+    if system:
+        body["system"] = system
+    if tools := _tools(request):
+        body["toolConfig"] = {"tools": tools}
+    if limits:
+        body["inferenceConfig"] = limits
+    if fields:
+        body["additionalModelRequestFields"] = fields
+    return body
+
+
+def _limits(request: ModelRequest, choice: ModelChoice) -> tuple[bool, dict[str, Any], dict[str, Any]]:
+    """Whether earlier reasoning goes back, the limits, and what only this model understands."""
+    limits: dict[str, Any] = {}
+    if request.max_tokens is not None:
+        limits["maxTokens"] = request.max_tokens
+    if claude(request.model) is None:
+        if request.temperature is not None:
+            limits["temperature"] = request.temperature
+        return True, limits, {}
+    asked = thinking(request, choice)
+    if request.max_tokens is not None or "budget_tokens" in asked.fields.get("thinking", {}):
+        limits["maxTokens"] = asked.max_tokens
+    if request.temperature is not None and asked.sampling:
+        limits["temperature"] = request.temperature
+    return asked.sends_back, limits, dict(asked.fields)
+
+
+def _blocks(messages: Sequence[Message], choice: ModelChoice | None) -> tuple[list[Block], list[Block]]:
+    """The system prompt and the conversation: user and assistant in turn, the user first and last."""
+    system: list[Block] = []
+    sent: list[Block] = []
+    for message in messages:
+        match message["role"]:
+            case "system":
+                system.extend(_texts(text_of(message["content"])))
+            case "assistant":
+                _add(sent, "assistant", _answer(message, choice.wrote(message) if choice else ()))
+            case "tool":
+                _add(sent, "user", [_result(message)])
+            case "user":
+                _add(sent, "user", _content(message["content"]))
+    if not sent or sent[0]["role"] == "assistant":
+        sent.insert(0, {"role": "user", "content": [{"text": _GO_ON}]})
+    if sent[-1]["role"] == "assistant":
+        _add(sent, "user", [{"text": _GO_ON}])
+    return system, sent
+
+
+def _add(sent: list[Block], role: str, blocks: Sequence[Block]) -> None:
+    if not blocks:
+        return
+    if sent and sent[-1]["role"] == role:
+        sent[-1]["content"].extend(blocks)
+    else:
+        sent.append({"role": role, "content": list(blocks)})
+
+
+def _answer(message: Message, items: Items) -> list[Block]:
+    """The blocks of an answer, its reasoning at the places where it came."""
+    text, calls = text_of(message["content"]), message.get("tool_calls", [])
+    blocks: list[Block] = []
+    text_at = calls_at = 0
+    for item in items:
+        text_to, calls_to = _place(item, AFTER_TEXT), _place(item, AFTER_CALLS)
+        blocks += [*_texts(text[text_at:text_to]), *map(_call, calls[calls_at:calls_to]), *_reasoning(item)]
+        text_at, calls_at = max(text_at, text_to), max(calls_at, calls_to)
+    return [*blocks, *_texts(text[text_at:]), *map(_call, calls[calls_at:])]
+
+
+def _place(item: dict[str, object], key: str) -> int:
+    value = item.get(key, 0)
+    return value if isinstance(value, int) else 0
+
+
+def _reasoning(item: dict[str, Any]) -> Iterator[Block]:
+    content = item.get("reasoningContent") or {}
+    if sealed := content.get("redactedContent"):
+        yield {"reasoningContent": {"redactedContent": base64.b64decode(sealed)}}
+    elif "reasoningText" in content:
+        yield {"reasoningContent": {"reasoningText": dict(content["reasoningText"])}}
+
+
+def _call(call: ToolCall) -> Block:
+    function = call["function"]
+    try:
+        arguments = parse_arguments(function["arguments"])
+    except ValueError:
+        arguments = {}
+    return {"toolUse": {"toolUseId": _id(call["id"]), "name": _id(function["name"]), "input": arguments}}
+
+
+def _result(message: Message) -> Block:
+    content = _content(message["content"]) or [{"text": _NO_OUTPUT}]
+    return {"toolResult": {"toolUseId": _id(message.get("tool_call_id", "")), "content": content}}
+
+
+def _id(name: str) -> str:
+    """`name` in the characters and the length that are allowed; different names stay different."""
+    if name and len(name) <= _LONGEST_ID and not _NOT_IN_IDS.search(name):
+        return name
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{_NOT_IN_IDS.sub('_', name)[: _LONGEST_ID - 13]}_{digest}"
+
+
+def _content(content: Content | None) -> list[Block]:
+    if content is None or isinstance(content, str):
+        return list(_texts(content or ""))
+    blocks = [block for part in content for block in _part(part)]
+    if any("document" in block for block in blocks) and not any("text" in block for block in blocks):
+        # A document is refused where no text stands beside it.
+        blocks.insert(0, {"text": _ATTACHED})
+    return blocks
+
+
+def _part(part: Any) -> Iterator[Block]:
+    match part["type"]:
+        case "text":
+            yield from _texts(part["text"])
+        case "image_url":
+            yield _image(part["image_url"]["url"])
+        case "file":
+            yield document_block(part["file"])
+
+
+def _image(url: str) -> Block:
+    head, _, data = url.removeprefix("data:").partition(",")
+    kind = _IMAGE_FORMATS.get(head.partition(";")[0].lower())
+    if not url.startswith("data:") or kind is None:
+        # Converse takes the bytes of four formats only, and no address.
+        shown = head if url.startswith("data:") else url
+        return {"text": f"[An image that this model cannot be shown: {shown}]"}
+    try:
+        return {"image": {"format": kind, "source": {"bytes": base64.b64decode(data)}}}
+    except binascii.Error:
+        return {"text": "[An image that cannot be read]"}
+
+
+def _texts(text: str) -> Iterator[Block]:
+    # A block of nothing but white space is refused, and half of a surrogate pair is no text.
+    if text.strip():
+        yield {"text": text.encode("utf-8", "replace").decode()}
+
+
+def _tools(request: ModelRequest) -> list[Block]:
+    """The tools; where none are given but were used before, their bare names: calls without tools are refused."""
+    if request.tools:
+        return [_tool(tool["function"]) for tool in request.tools]
+    calls = (call["function"]["name"] for message in request.messages for call in message.get("tool_calls", ()))
+    return [_tool({"name": _id(name)}) for name in dict.fromkeys(calls)]
+
+
+def _tool(function: dict[str, Any]) -> Block:
+    schema = function.get("parameters") or {"type": "object", "properties": {}}
+    spec: Block = {"name": function["name"], "inputSchema": {"json": schema}}
+    if description := function.get("description"):
+        spec["description"] = description
+    return {"toolSpec": spec}
+
+
+def _mark(system: list[Block], messages: list[Block], model: str, ttl: CacheTtl) -> None:
+    """Mark the ends of the system prompt and of the user's last messages, for models that keep a marked prefix."""
+    known, nova = claude(model), "amazon.nova-" in model.lower()
+    oldest = _FIRST_CACHED_HAIKU if known is not None and known.family == "haiku" else _FIRST_CACHED_CLAUDE
+    if not nova and (known is None or known.version < oldest):
+        return
+    longer = ttl == "1h" and known is not None and known.version >= _FIRST_WITH_HOURS
+    point = {"cachePoint": {"type": "default", "ttl": ttl} if longer else {"type": "default"}}
+    if system:
+        system.append(point)
+    # Nova refuses a mark beside tool results.
+    carriers = [m for m in messages if m["role"] == "user" and not (nova and "toolResult" in m["content"][0])]
+    for message in carriers[-_MARKED_MESSAGES:]:
+        message["content"].append(point)
+
+
+# Bedrock's event stream as the agent's events.
+#
+# Source: docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStreamOutput.html.
+
+
+@dataclass(slots=True)
+class _Reasoning:
+    after_text: int
+    after_calls: int
+    text: list[str] = field(default_factory=list)
+    signature: str = ""
+    redacted: str = ""
+
+    def item(self) -> dict[str, Any] | None:
+        """What goes back to the model; None for reasoning that it did not sign: no model wants that back."""
+        if self.redacted:
+            content: dict[str, Any] = {"redactedContent": self.redacted}
+        elif self.signature:
+            content = {"reasoningText": {"text": whole_text("".join(self.text)), "signature": self.signature}}
+        else:
+            return None
+        return {"reasoningContent": content, AFTER_TEXT: self.after_text, AFTER_CALLS: self.after_calls}
+
+
+class ConverseDecoder(AnswerEnd):
+    """Reads one answer. Once it is finished, only its count of tokens may still come."""
+
+    def __init__(self, choice: ModelChoice) -> None:
+        self._choice = choice
+        self._text = 0
+        self._calls: set[int] = set()
+        self._reasoning: dict[int, _Reasoning] = {}
+
+    def feed(self, headers: Mapping[str, Any], payload: bytes) -> Iterator[StreamEvent]:
+        """The events in one message of the stream; never `Finished`.
+
+        Raises:
+            ProviderStatusError: the server reports a failure.
+            ProviderProtocolError: it cannot be understood.
+        """
+        if (failure := error_in(headers, payload, self._choice)) is not None:
+            raise failure
+        value = decoded(payload, self._choice)
+        try:
+            yield from self._events(str(headers.get(":event-type")), value)
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+            raise ProviderProtocolError(
+                f"{self._choice.endpoint} sent an answer that does not follow Bedrock's Converse protocol."
+            ) from problem
+
+    def _events(self, kind: str, value: dict[str, Any]) -> list[StreamEvent]:
+        match kind:
+            case "contentBlockStart":
+                return self._start(int(value["contentBlockIndex"]), value["start"])
+            case "contentBlockDelta":
+                return self._delta(int(value["contentBlockIndex"]), value["delta"])
+            case "contentBlockStop":
+                reasoning = self._reasoning.pop(int(value["contentBlockIndex"]), None)
+                item = reasoning.item() if reasoning is not None else None
+                return [] if item is None else [ProviderItem(item)]
+            case "messageStop":
+                self.ends(value["stopReason"])
+            case "metadata":
+                self.done = self.finished is not None
+                return [UsageReport(_usage(counts_of(value.get("usage"))))]
+        return []
+
+    def _start(self, index: int, start: dict[str, Any]) -> list[StreamEvent]:
+        use = start.get("toolUse")
+        # A tool that the server runs itself is no call of ours.
+        if use is None or use.get("type"):
+            return []
+        self._calls.add(index)
+        return [ToolCallStarted(index, str(use["toolUseId"]), str(use["name"]))]
+
+    def _delta(self, index: int, delta: dict[str, Any]) -> list[StreamEvent]:
+        if text := delta.get("text"):
+            self._text += character_count(text)
+            return [TextDelta(str(text))]
+        if use := delta.get("toolUse"):
+            said = use.get("input")
+            said = said if isinstance(said, str) else json.dumps(said)
+            return [ToolCallArguments(index, said)] if said and index in self._calls else []
+        if piece := delta.get("reasoningContent"):
+            return self._reason(index, piece)
+        return []
+
+    def _reason(self, index: int, piece: dict[str, Any]) -> list[StreamEvent]:
+        reasoning = self._reasoning.setdefault(index, _Reasoning(self._text, len(self._calls)))
+        reasoning.signature += str(piece.get("signature") or "")
+        reasoning.redacted += str(piece.get("redactedContent") or "")
+        text = str(piece.get("text") or "")
+        reasoning.text.append(text)
+        return [ReasoningDelta(text)] if text else []
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    # `inputTokens` counts only what was neither read from the cache nor written to it.
+    fresh = token_count(usage.get("inputTokens"))
+    cached = token_count(usage.get("cacheReadInputTokens"))
+    written = token_count(usage.get("cacheWriteInputTokens"))
+    return Usage(
+        input_tokens=None if fresh is None else fresh + (cached or 0) + (written or 0),
+        output_tokens=token_count(usage.get("outputTokens")),
+        cached_tokens=cached,
+        written_tokens=written,
+    )
+
+
+# Amazon Bedrock's Converse protocol, streamed. Needs the extra `bedrock`.
+
+_LAST_READ_TIMEOUT = 0.5
+
+
+class BedrockProvider:
+    """Bedrock in the region of `choice`. Implements `Provider`."""
+
+    def __init__(self, choice: ModelChoice, lessons: Lessons | None = None) -> None:
+        check_installed()
+        self.name = choice.provider
+        self.choice = choice
+        self.lessons = lessons or Lessons()
+        self._client: BedrockClient | None = None
+        self._lock = threading.Lock()
+
+    def stream(self, request: ModelRequest) -> BedrockStream:
+        """Begin a request; it is sent when the stream is iterated."""
+        return BedrockStream(self, request)
+
+    def client(self) -> BedrockClient:
+        """Amazon's client, made at first use.
+
+        Raises:
+            SettingsError: it is not installed, or there is no region.
+        """
+        with self._lock:
+            if self._client is None:
+                self._client = BedrockClient(self.choice)
+            return self._client
+
+    def warm(self) -> None:
+        """Load Amazon's client and look for credentials."""
+        self.client()
+
+    def rehearse(self, request: ModelRequest) -> None:
+        """Nothing can be made ahead: Amazon's library writes requests."""
+
+    def close(self) -> None:
+        """Close the connections."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+
+class BedrockStream:
+    """One streamed answer. Implements `ModelStream`.
+
+    `close` ends everything but the look-up of credentials, which is Amazon's own and takes seconds at most; after
+    that nothing is sent any more.
+    """
+
+    def __init__(self, provider: BedrockProvider, request: ModelRequest) -> None:
+        self._provider = provider
+        self._choice = provider.lessons.adapted(provider.choice, request.without)
+        self._request = request
+        self._lock = threading.Lock()
+        self._abort: Abort | None = None
+        self._closed = False
+
+    def close(self) -> None:
+        """Give the answer up; a blocked read ends at once."""
+        with self._lock:
+            self._closed = True
+            abort = self._abort
+        if abort is not None:
+            abort.abort()
+
+    def __iter__(self) -> Iterator[StreamEvent]:
+        abort = self._begin()
+        decoder, characters = ConverseDecoder(self._choice), WholeCharacters()
+        end = Finished("oversized")
+        with translated(self._choice, amazon_errors()), abort.watching(), contextlib.suppress(PieceTooLong):
+            for message in self._messages(abort, decoder):
+                yield from characters.of(decoder.feed(message.headers, message.payload))
+            yield from characters.rest()
+            end = decoder.last_event(self._choice)
+        yield end
+
+    def _begin(self) -> Abort:
+        check_installed()
+        from agent_core.providers.transport import Abort  # noqa: PLC0415 - loads the HTTP library
+
+        with self._lock:
+            if self._closed:
+                raise TurnInterrupted
+            self._abort = Abort(patience=self._choice.stall_after)
+            return self._abort
+
+    def _messages(self, abort: Abort, decoder: ConverseDecoder) -> Iterator[Any]:
+        import httpx2  # noqa: PLC0415
+
+        answer = self._provider.client().converse(to_converse(self._request, self._choice))
+        abort.heard()
+        try:
+            for message in messages(answer.iter_bytes(), self._choice):
+                abort.heard()
+                yield message
+                if decoder.done:
+                    # Read on to the end of the body: only then can the connection serve the next request. But the
+                    # answer is complete, so that an end that does not come is not waited for.
+                    abort.patience = _LAST_READ_TIMEOUT
+        except httpx2.TransportError:
+            if not decoder.is_whole:
+                raise
+        finally:
+            answer.close()

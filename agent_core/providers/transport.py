@@ -1,0 +1,679 @@
+"""HTTP connections to model servers: certificates, proxies, bodies, and reads that another thread can end."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import ipaddress
+import os
+import selectors
+import socket
+import ssl
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import httpcore2
+import httpx2
+
+from agent_core.errors import ProviderConnectionError
+from agent_core.providers.chunked_body import AnswerHead, ChunkedBody
+from tools.light_dataclass import dataclass
+
+__all__ = ["CONNECT_TIMEOUT", "READ_TIMEOUT", "Abort", "make_client"]
+
+
+# Ending a request from another thread, whatever its own thread waits for.
+
+
+class Abort:
+    """Ends one request, whatever it waits for. Used by the requesting thread and by whoever cancels."""
+
+    def __init__(self, patience: float | None = None) -> None:
+        self._lock = threading.Lock()
+        self._wake: Callable[[], None] | None = None
+        self.done = False
+        self.patience = patience
+        """Seconds in which something has to be `heard`, in one read or in many; None leaves it to the client."""
+        self._waited = 0.0
+
+    def heard(self) -> None:
+        """Something of the answer has come: bytes alone are nothing, servers send them to keep a connection open."""
+        self._waited = 0.0
+
+    def wait(self, read: Callable[[float | None], bytes], timeout: float | None) -> bytes:
+        """What `read` gets within the time that is left; `timeout` where there is no patience to be lost.
+
+        Raises:
+            httpcore2.ReadTimeout: there is none left.
+        """
+        if self.patience is None:
+            return read(timeout)
+        if self._waited >= self.patience:
+            raise httpcore2.ReadTimeout("nothing of an answer came")
+        began = time.monotonic()
+        try:
+            return read(self.patience - self._waited)
+        finally:
+            self._waited += time.monotonic() - began
+
+    def abort(self) -> None:
+        """Shut the request's connection down; a read that waits on it fails at once."""
+        # Woken under the lock: whoever waits cannot go on and close what is woken here.
+        with self._lock:
+            self.done = True
+            wake, self._wake = self._wake, None
+            if wake is not None:
+                wake()
+
+    def uses(self, used: socket.socket) -> None:
+        """The request now reads from or writes to the connection of this socket.
+
+        Raises:
+            httpcore2.ReadError: the request was given up.
+        """
+        self._begin(functools.partial(_shut_down, used))
+
+    def check(self) -> None:
+        """Go on only if the request is still wanted.
+
+        Raises:
+            httpcore2.ReadError: it was given up.
+        """
+        if self.done:
+            raise httpcore2.ReadError("the request was given up")
+
+    @contextlib.contextmanager
+    def waking(self, wake: Callable[[], None]) -> Iterator[None]:
+        """Inside the block the request waits for something that `wake` ends; `wake` must not block.
+
+        Raises:
+            httpcore2.ReadError: the request was given up.
+        """
+        self._begin(wake)
+        try:
+            yield
+        finally:
+            self._forget()
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        """Network work of this thread, inside the block, belongs to this request."""
+        _current.abort = self
+        try:
+            yield
+        finally:
+            _current.abort = None
+            # The connection may serve another request now, which a late abort must not end.
+            self._forget()
+
+    def _begin(self, wake: Callable[[], None]) -> None:
+        with self._lock:
+            self.check()
+            self._wake = wake
+
+    def _forget(self) -> None:
+        with self._lock:
+            self._wake = None
+
+
+class _Current(threading.local):
+    abort: Abort | None = None
+
+
+_current = _Current()
+
+
+def current_abort() -> Abort | None:
+    """What ends the request that this thread works for; None outside of every request."""
+    return _current.abort
+
+
+def _shut_down(used: socket.socket) -> None:
+    # The plain socket's shutdown: the TLS one would take the session from under the thread that reads.
+    with contextlib.suppress(OSError):
+        socket.socket.shutdown(used, socket.SHUT_RDWR)
+
+
+# Name look-ups and TCP connects that another thread can end.
+
+Address = tuple[socket.AddressFamily, socket.SocketKind, int, str, Any]
+LookUp = Callable[[str, int], Sequence[Address]]
+_IN_PROGRESS = {errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EINTR}
+
+
+def look_up(host: str, port: int) -> Sequence[Address]:
+    """The addresses of a host, as the system orders them.
+
+    Raises:
+        OSError: it has none.
+    """
+    return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+
+
+class Resolver:
+    """Finds addresses; an abort or a time limit ends the wait, though not the look-up itself.
+
+    The system's look-up cannot be interrupted. It runs on a thread of its own, which ends by itself some time after
+    it was given up; who asks for the same name meanwhile waits for that same thread.
+    """
+
+    def __init__(self, look_up: LookUp = look_up) -> None:
+        self._look_up = look_up
+        self._lock = threading.Lock()
+        self._running: dict[tuple[str, int], _LookUpThread] = {}
+
+    def addresses(self, host: str, port: int, timeout: float | None, abort: Abort | None) -> Sequence[Address]:
+        """The addresses of `host`; `timeout` is in seconds.
+
+        Raises:
+            OSError: there is none; TimeoutError: it took too long.
+            httpcore2.ReadError: the request was given up.
+        """
+        if abort is None or host == "localhost" or _is_address(host):
+            return self._look_up(host, port)
+        with self._lock:
+            running = self._running.get((host, port))
+            if running is None:
+                running = _LookUpThread(functools.partial(self._run, host, port))
+                self._running[host, port] = running
+                running.start()
+        return running.wait(timeout, abort)
+
+    def _run(self, host: str, port: int) -> Sequence[Address]:
+        try:
+            return self._look_up(host, port)
+        finally:
+            with self._lock:
+                del self._running[host, port]
+
+
+class _LookUpThread(threading.Thread):
+    def __init__(self, work: Callable[[], Sequence[Address]]) -> None:
+        super().__init__(name="name-look-up", daemon=True)
+        self._work = work
+        self._changed = threading.Condition()
+        self._found: Sequence[Address] | OSError | None = None
+
+    def run(self) -> None:
+        found: Sequence[Address] | OSError
+        try:
+            found = self._work()
+        except (OSError, UnicodeError) as problem:  # UnicodeError: no name of a host can look like this
+            found = problem if isinstance(problem, OSError) else OSError(f"no such host: {problem}")
+        with self._changed:
+            self._found = found
+            self._changed.notify_all()
+
+    def wait(self, timeout: float | None, abort: Abort) -> Sequence[Address]:
+        with abort.waking(self._wake), self._changed:
+            self._changed.wait_for(lambda: self._found is not None or abort.done, timeout)
+            found = self._found
+        abort.check()
+        if found is None:
+            raise TimeoutError("the look-up of the host's address timed out")
+        if isinstance(found, OSError):
+            # Several may wait for this one: each raises an error of its own.
+            raise OSError(*found.args) from found
+        return found
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+
+def connect(
+    address: Address,
+    timeout: float | None,
+    abort: Abort | None,
+    source: tuple[str, int] | None = None,
+    options: Iterable[Any] = (),
+) -> socket.socket:
+    """A connected TCP socket without Nagle's delay; `timeout` is in seconds, None waits for the system's own limit.
+
+    Raises:
+        OSError: it cannot be connected; TimeoutError: it took too long.
+        httpcore2.ReadError: the request was given up.
+    """
+    family, kind, protocol, _, target = address
+    connection = socket.socket(family, kind, protocol)
+    try:
+        for option in (*options, (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)):
+            connection.setsockopt(*option)
+        if source is not None:
+            connection.bind(source)
+        _establish(connection, target, timeout, abort)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _establish(connection: socket.socket, target: Any, timeout: float | None, abort: Abort | None) -> None:
+    connection.setblocking(False)
+    code = connection.connect_ex(target)
+    if code in _IN_PROGRESS:
+        _wait_until_connected(connection, timeout, abort)
+        code = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    if code:
+        raise OSError(code, os.strerror(code))
+    connection.settimeout(timeout)
+
+
+def _wait_until_connected(connection: socket.socket, timeout: float | None, abort: Abort | None) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs, selectors.DefaultSelector() as selector:
+        selector.register(connection, selectors.EVENT_WRITE)
+        # A shutdown does not wake the poll of a connection in the making on every system; a byte does.
+        selector.register(ours, selectors.EVENT_READ)
+        with abort.waking(functools.partial(_send_byte, theirs)) if abort else contextlib.nullcontext():
+            ready = selector.select(timeout)
+    if abort is not None:
+        abort.check()
+    if not ready:
+        raise TimeoutError("timed out")
+
+
+def _send_byte(wake: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        wake.send(b"\0")
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+# Which certificates are trusted: the system's, or those of a CA that the user or the environment names.
+
+_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
+_ADVICE = "give the path of a PEM file with the CA's certificate, or of a directory that `openssl rehash` prepared"
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    name: str
+    path: str
+    changed: int
+    """When, so that a file that was put right is read again."""
+
+
+def trusted_certificates(ca_bundle: str | None = None, environ: Mapping[str, str] | None = None) -> ssl.SSLContext:
+    """The TLS settings for model servers; what is named replaces the system's certificates.
+
+    The first of these that is set counts: `ca_bundle`; OpenSSL's own SSL_CERT_FILE and SSL_CERT_DIR, together; and
+    REQUESTS_CA_BUNDLE.
+
+    Raises:
+        ProviderConnectionError: what is named is not there, or holds no certificate; variable and path are named.
+    """
+    return _context(_sources(ca_bundle, os.environ if environ is None else environ))
+
+
+def _sources(ca_bundle: str | None, environ: Mapping[str, str]) -> tuple[_Source, ...]:
+    if ca_bundle:
+        return (_source("the configured CA bundle", ca_bundle),)
+    named = {name: path for name in _VARIABLES if (path := environ.get(name))}
+    if "SSL_CERT_FILE" in named and not _directories(named.get("SSL_CERT_DIR", "")):
+        return (_source("SSL_CERT_FILE", named["SSL_CERT_FILE"]),)
+    if "SSL_CERT_FILE" in named or "SSL_CERT_DIR" in named:
+        named.pop("REQUESTS_CA_BUNDLE", None)
+    return tuple(_source(name, path) for name, path in named.items())
+
+
+def _source(name: str, path: str) -> _Source:
+    try:
+        return _Source(name, path, Path(path).stat().st_mtime_ns)
+    except (OSError, ValueError):  # what is wrong is told when it is loaded
+        return _Source(name, path, 0)
+
+
+@functools.lru_cache(maxsize=8)
+def _context(sources: tuple[_Source, ...]) -> ssl.SSLContext:
+    # Kept: to read hundreds of certificates takes longer than all else that a client needs.
+    if not sources:
+        return httpx2.create_ssl_context(trust_env=False)
+    # Not ssl.create_default_context: it is strict about forms that the CAs of many companies do not keep.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    for source in sources:
+        _load(context, source)
+    return context
+
+
+def _load(context: ssl.SSLContext, source: _Source) -> None:
+    try:
+        for directory in _directories(source.path):
+            context.load_verify_locations(capath=directory)
+        if not _directories(source.path):
+            context.load_verify_locations(cafile=source.path)
+    except (OSError, ValueError) as problem:  # SSLError is an OSError; ValueError: no path at all
+        missing = isinstance(problem, FileNotFoundError)
+        what = "does not exist" if missing else f"cannot be used as certificates ({_reason(problem)})"
+        raise ProviderConnectionError(
+            f"No secure connection can be made: {source.path}, named by {source.name}, {what}. Set {source.name} "
+            f"right: {_ADVICE}.",
+            "tls",
+        ) from problem
+
+
+def _directories(paths: str) -> list[str]:
+    # OpenSSL takes several, separated as in PATH.
+    return [path for path in paths.split(os.pathsep) if Path(path).is_dir()]
+
+
+def _reason(problem: Exception) -> str:
+    if isinstance(problem, ssl.SSLError):
+        return "it holds no PEM certificate"
+    return getattr(problem, "strerror", None) or str(problem)
+
+
+# Which requests go through a proxy, as the environment says: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.
+
+MakeTransport = Callable[[httpx2.Proxy], httpx2.BaseTransport]
+_THIS_MACHINE = ("localhost", "127.0.0.0/8", "::1")
+
+
+def proxy_mounts(make: MakeTransport, trust: ssl.SSLContext) -> dict[str, httpx2.BaseTransport | None]:
+    """Transports by URL pattern, as `httpx2.Client` takes them; None is a direct connection.
+
+    NO_PROXY is a list with commas of host names (their subdomains too), `.domain`, addresses, networks
+    (10.0.0.0/8, only for hosts given as addresses: no name is looked up for it), any of them with a port (networks
+    excepted), or `*`. This machine is never reached through a proxy.
+
+    Raises:
+        ProviderConnectionError: a proxy that the environment names cannot be used.
+    """
+    found = urllib.request.getproxies()
+    mounts: dict[str, httpx2.BaseTransport | None] = {}
+    for scheme in ("http", "https", "all"):
+        if url := found.get(scheme):
+            mounts[f"{scheme}://"] = _through(url, scheme, make, trust)
+    if not mounts:
+        return {}
+    exceptions = [part.strip() for part in found.get("no", "").split(",")]
+    if "*" in exceptions:
+        return {}
+    for exception in (*_THIS_MACHINE, *exceptions):
+        mounts.update(dict.fromkeys(_patterns(exception)))
+    return mounts
+
+
+def _through(url: str, scheme: str, make: MakeTransport, trust: ssl.SSLContext) -> httpx2.BaseTransport:
+    try:
+        proxy = httpx2.Proxy(url if "://" in url else f"http://{url}")
+        if proxy.url.scheme == "https":
+            proxy.ssl_context = trust
+        return make(proxy)
+    except (ImportError, ValueError, httpx2.InvalidURL) as problem:  # SOCKS, or no proxy's address at all
+        raise ProviderConnectionError(
+            f"The proxy in the environment's {scheme}_proxy cannot be used: give the address of an HTTP "
+            "proxy (http://HOST:PORT), or unset the variable.",
+            "proxy",
+        ) from problem
+
+
+def _patterns(exception: str) -> Iterator[str]:
+    """URL patterns for one part of NO_PROXY; none for what cannot be read."""
+    name, port = _port_apart(exception)
+    if network := _network(name):
+        address = f"[{network.network_address}]" if network.version == 6 else str(network.network_address)  # noqa: PLR2004
+        if network.num_addresses == 1:
+            yield f"all://{address}{port}"
+        elif not port:
+            yield f"all://{address}/{network.prefixlen}"
+        return
+    name = name.removeprefix("*")
+    hosts = [f"*{name}"] if name.startswith(".") else [name, f"*.{name}"] if name else []
+    for host in hosts:
+        if _is_pattern(f"all://{host}{port}"):
+            yield f"all://{host}{port}"
+
+
+def _port_apart(exception: str) -> tuple[str, str]:
+    if exception.startswith("["):
+        address, _, port = exception[1:].partition("]")
+        return address, port
+    name, colon, port = exception.rpartition(":")
+    return (name, f":{port}") if colon and port.isdigit() and ":" not in name else (exception, "")
+
+
+def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    try:
+        return ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return None
+
+
+def _is_pattern(pattern: str) -> bool:
+    try:
+        return bool(httpx2.URL(pattern).host)
+    except httpx2.InvalidURL:
+        return False
+
+
+# A connection to a model's server, under the HTTP library: a wait can be ended, a body be read past the library.
+
+READ_TIMEOUT = 600.0
+_READ_BYTES = 64 * 1024
+
+
+class TrackedStream(httpcore2.NetworkStream):
+    """Tells the abort of the request that it works for which socket it uses."""
+
+    def __init__(self, inner: httpcore2.NetworkStream) -> None:
+        self._inner = inner
+        self._head = AnswerHead()
+        self._left = b""
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """What is there, for the library: as much of it as belongs to the head, if chunks follow."""
+        if self._left:
+            data, self._left = self._left, b""
+            return data
+        data = self._receive(max_bytes, timeout)
+        if self._head.is_over:
+            return data
+        end = self._head.feed(data)
+        self._left = data[end:]
+        return data[:end]
+
+    def pieces(self) -> Iterator[bytes]:
+        """What the chunks of a body hold that the library has not begun to read; nothing of another body.
+
+        Where this ends, the library has the rest to read: the end of the body, or what is wrong with it.
+
+        Raises:
+            httpcore2.NetworkError, httpcore2.TimeoutException: as its own reading does.
+        """
+        if not self._head.in_chunks:
+            return
+        self._head.in_chunks = False
+        body = ChunkedBody()
+        data, self._left = self._left, b""
+        while True:
+            if piece := body.feed(data):
+                yield piece
+            if body.rest is not None:
+                self._left = body.rest
+                return
+            data = self._receive(_READ_BYTES, READ_TIMEOUT)
+            if not data:
+                return
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Send a part of a request."""
+        mark(socket_of(self._inner))
+        self._head = AnswerHead()  # of the answer to what is sent
+        self._inner.write(buffer, timeout)
+
+    def close(self) -> None:
+        """End the connection."""
+        self._inner.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        """The same connection, encrypted."""
+        # The handshake takes the socket's descriptor over: a second one keeps the way to end it.
+        with socket.socket(fileno=os.dup(socket_of(self._inner).fileno())) as spare:
+            mark(spare)
+            return TrackedStream(self._inner.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        """What the library's stream tells of itself."""
+        return self._inner.get_extra_info(info)
+
+    def _receive(self, max_bytes: int, timeout: float | None) -> bytes:
+        mark(socket_of(self._inner))
+        abort = current_abort()
+        if abort is None:
+            return self._inner.read(max_bytes, timeout)
+        return abort.wait(lambda seconds: self._inner.read(max_bytes, seconds), timeout)
+
+
+def body_pieces(response: httpx2.Response) -> Iterator[bytes]:
+    """The body, decoded, in pieces as large as they are read.
+
+    Raises:
+        httpcore2.NetworkError, httpcore2.TimeoutException, httpx2.TransportError: it could not be read to its end.
+    """
+    stream = response.extensions.get("network_stream")
+    if isinstance(stream, TrackedStream) and "content-encoding" not in response.headers:
+        yield from stream.pieces()
+    yield from response.iter_bytes()
+
+
+def socket_of(stream: httpcore2.NetworkStream) -> socket.socket:
+    """The socket under a stream."""
+    return cast("socket.socket", stream.get_extra_info("socket"))
+
+
+def mark(used: socket.socket) -> None:
+    """This thread's request now uses `used`."""
+    abort = current_abort()
+    if abort is not None:
+        abort.uses(used)
+
+
+# HTTP connections whose blocked reads another thread can end: the transport under all requests to models.
+
+CONNECT_TIMEOUT = 15.0
+# No bound on connections: a turn that waits for one could not be cancelled.
+_LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
+
+
+def make_client(
+    headers: dict[str, str] | None = None, ca_bundle: str | None = None, *, base_url: str = ""
+) -> httpx2.Client:
+    """A client for one model server: proxies and CAs from the environment, no redirects, interruptible.
+
+    Args:
+        ca_bundle: a file or directory with the certificates to trust, before what the environment says.
+        base_url: where all requests go, if that is known.
+
+    Raises:
+        ProviderConnectionError: a proxy or a CA that is named cannot be used.
+    """
+    trust = _trust_in_nobody() if _is_in_the_clear(base_url) else trusted_certificates(ca_bundle)
+    return httpx2.Client(
+        transport=_transport(trust),
+        mounts=proxy_mounts(lambda proxy: _transport(trust, proxy), trust),
+        headers=headers,
+        timeout=httpx2.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT),
+        follow_redirects=False,
+        verify=trust,
+        trust_env=False,
+    )
+
+
+def _is_in_the_clear(base_url: str) -> bool:
+    return base_url.startswith("http://") and not urllib.request.getproxies()
+
+
+def _trust_in_nobody() -> ssl.SSLContext:
+    """Refuses every server. A model on this machine needs no certificates, which are 4 MB and 20 ms."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _transport(trust: ssl.SSLContext, proxy: httpx2.Proxy | None = None) -> httpx2.HTTPTransport:
+    transport = httpx2.HTTPTransport(verify=trust, proxy=proxy, limits=_LIMITS)
+    # The pool has no public way in; without it requests still work, but a cancel waits for the server.
+    pool: Any = getattr(transport, "_pool", None)
+    inner = getattr(pool, "_network_backend", None)
+    if inner is not None:
+        pool._network_backend = _TrackedBackend(inner, to_proxy=proxy is not None)  # noqa: SLF001
+    return transport
+
+
+class UnknownHost(httpcore2.ConnectError):
+    """The host's name was not found. (The pool cuts the chain of causes: the class alone arrives.)"""
+
+
+class _TrackedBackend(httpcore2.NetworkBackend):
+    def __init__(self, inner: httpcore2.NetworkBackend, *, to_proxy: bool) -> None:
+        self._inner = inner
+        self._to_proxy = to_proxy
+        self._resolver = Resolver()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.NetworkStream:
+        stream_over = _plain_stream()
+        try:
+            if stream_over is None:
+                return TrackedStream(self._inner.connect_tcp(host, port, timeout, local_address, socket_options))
+            return TrackedStream(stream_over(self._connected(host, port, timeout, local_address, socket_options)))
+        except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as problem:
+            if self._to_proxy:
+                raise httpcore2.ProxyError(f"the proxy {host}:{port}: {problem}") from problem
+            raise
+
+    def connect_unix_socket(
+        self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
+    ) -> httpcore2.NetworkStream:
+        return TrackedStream(self._inner.connect_unix_socket(path, timeout, socket_options))
+
+    def _connected(
+        self, host: str, port: int, timeout: float | None, local_address: str | None, options: Iterable[Any] | None
+    ) -> socket.socket:
+        abort = current_abort()
+        source = None if local_address is None else (local_address, 0)
+        last: OSError = OSError(f"{host} has no address")
+        try:
+            for address in self._resolver.addresses(host, port, timeout, abort):
+                try:
+                    return connect(address, timeout, abort, source, options or ())
+                except OSError as problem:
+                    last = problem
+        except OSError as problem:
+            last = problem
+        raise _kind(last)(str(last)) from last
+
+
+def _kind(problem: OSError) -> type[Exception]:
+    if isinstance(problem, TimeoutError):
+        return httpcore2.ConnectTimeout
+    unknown = isinstance(problem, socket.gaierror) or isinstance(problem.__cause__, socket.gaierror)
+    return UnknownHost if unknown else httpcore2.ConnectError
+
+
+def _plain_stream() -> Callable[[socket.socket], httpcore2.NetworkStream] | None:
+    """The library's own stream over a socket; None where it is not found: then a cancel waits for the connection."""
+    try:
+        from httpcore2._backends.sync import SyncStream  # noqa: PLC0415 - no public name; it may move
+    except ImportError:
+        return None
+    return SyncStream
