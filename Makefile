@@ -135,7 +135,7 @@ bench-keep: $(READY)  ## Make the last run of `make bench` the committed one
 	@$(BIN)/python -m benchmarks --keep
 
 docs: $(READY)  ## Renew the tables in the documentation, and build its pages into build/site/html
-	@$(BIN)/python -m agent_core.providers.resolution.catalog_table docs/models.md
+	@$(BIN)/python -m scripts.provider_table docs/models.md
 	@$(BIN)/python -m scripts.server_quirks docs/models.md
 	@$(BIN)/python -m scripts.acp_support docs/acp-support.md
 	@$(BIN)/python -m scripts.tool_pages docs/tools

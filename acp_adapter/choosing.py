@@ -18,8 +18,7 @@ from agent_core.errors import HermesError, StoreError
 from agent_core.events import ModeChanged, OptionsOffered
 from agent_core.factory import AgentFactory
 from agent_core.options import Option
-from agent_core.providers.knowledge.model_lists import ModelLists
-from agent_core.providers.knowledge.renewal import Renewal
+from agent_core.providers.available_models import ModelLists, Renewal
 from tools.approval.policy import Mode
 
 log = logging.getLogger(__name__)

@@ -86,7 +86,7 @@ class FirstAnswer:
         self._change(client, None)
 
     def _change(self, client: ClientCapabilities, entry: Mapping[str, Any] | None) -> None:
-        from agent_core.providers.credentials.shared_file import SharedFile, SharedFileError  # noqa: PLC0415 - later
+        from agent_core.providers.shared_file import SharedFile, SharedFileError  # noqa: PLC0415 - later
 
         try:
             with SharedFile(self._home.root / FILE_NAME, durable=False).locked(_LOCK_SECONDS) as draft:

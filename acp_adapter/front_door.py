@@ -44,7 +44,7 @@ class Warmup:
     def _run(self) -> None:
         import acp_adapter.options.offering  # noqa: PLC0415
         import agent_core.config  # noqa: PLC0415
-        import agent_core.providers.knowledge.model_lists  # noqa: F401, PLC0415
+        import agent_core.providers.available_models  # noqa: F401, PLC0415
 
         self._answered.wait(_PATIENCE)
         import acp_adapter.server  # noqa: PLC0415

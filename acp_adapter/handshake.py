@@ -160,7 +160,7 @@ def open_session(
         SettingsError: the settings contradict themselves.
     """
     from agent_core.choices import SessionChoices  # noqa: PLC0415 - not needed for initialize
-    from agent_core.providers.resolution.resolve import resolve_model  # noqa: PLC0415 - not needed for initialize
+    from agent_core.providers.resolve import resolve_model  # noqa: PLC0415 - not needed for initialize
     from agent_core.signed_out import SignedOut  # noqa: PLC0415 - not needed for initialize
 
     directory, extra, missing = check_place(cwd, additional_directories)
@@ -218,7 +218,7 @@ def new_session_id() -> str:
 def first_options(seed: SessionSeed, config: Configuration, client: ClientCapabilities) -> tuple[Option, ...]:
     """Everything that can be chosen for a session that was not used yet; no server is asked."""
     from acp_adapter.options.offering import offered_options  # noqa: PLC0415 - not needed for initialize
-    from agent_core.providers.knowledge.model_lists import ModelLists  # noqa: PLC0415
+    from agent_core.providers.available_models import ModelLists  # noqa: PLC0415
 
     return offered_options(seed.choices, config, ModelLists(config.home).offered(config), client)
 

@@ -26,6 +26,8 @@ _PUBLIC = {
 }
 
 _MOVED = {
+    "agent_core.providers.resolution": "agent_core.providers",
+    "agent_core.providers.resolution.catalog": "agent_core.providers.catalog",
     "agent_core.providers.wire": "agent_core.providers",
     "agent_core.providers.wire.protocol": "agent_core.providers.protocol",
 }

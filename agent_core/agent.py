@@ -31,8 +31,8 @@ from agent_core.messages import INTERRUPTED_TURN, Content, Message, closing, hol
 from agent_core.own_services import own_services
 from agent_core.prompt.settings import PromptSettings
 from agent_core.providers.base import CacheTtl, Provider, ReasoningEffort
-from agent_core.providers.by_name import provider_by_name
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.factory import provider_by_name
 from agent_core.services import SessionServices
 from agent_core.sessions.memory import InMemorySessionStore
 from agent_core.sessions.store import SessionStore
@@ -165,7 +165,7 @@ class AIAgent:
         route = Route.single(choice, self.provider)
         if not self._own_provider:
             return route
-        from agent_core.providers.knowledge.windows import Windows  # noqa: PLC0415 - programs have their routes given
+        from agent_core.providers.model_windows import Windows  # noqa: PLC0415 - programs have their routes given
 
         return replace(route, windows=Windows())
 

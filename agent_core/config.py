@@ -17,7 +17,7 @@ from agent_core.errors import SettingsError
 from agent_core.home import Home
 from agent_core.kept_variables import with_keyring
 from agent_core.own_files import read_text, why_unreadable
-from agent_core.providers.resolution.names import plain
+from agent_core.providers.catalog import plain
 from agent_core.settings.model import SHARED_PARTS, Settings, normalized
 from agent_core.settings.unknown import unknown_keys
 from agent_core.settings.words import describe, told

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agent_core.errors import SettingsError
 from agent_core.own_variables import OwnVariables
 from agent_core.project_policy import FILE, ProjectPolicy, policy_in, unreadable
-from agent_core.providers.resolution.keys import variables_named
+from agent_core.providers.resolve import variables_named
 from agent_core.settings.model import Settings
 from tools.approval.rules.paths import below_home, moved, with_real_places
 from tools.environments.resolving import real_path

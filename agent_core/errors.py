@@ -14,7 +14,7 @@ HermesError                     has `public`, a sentence or two for the user, an
     ├── ProviderConnectionError the server could not be reached, or the connection broke; `fault` says how
     ├── ProviderStatusError     the server said that it failed: an error status, or an error within its answer
     │   └── SignInFailed        a cloud's sign-in gave nothing to make the request with, so that it was not sent
-    ├── RefreshFailed           (providers/credentials/tokens.py) a sign-in could not be renewed now
+    ├── RefreshFailed           (providers/token_store.py) a sign-in could not be renewed now
     ├── RefreshRefused          (the same file) a sign-in is over
     ├── ProviderProtocolError   the server's answer could not be understood
     └── ModelFailed             every way that was open has been tried

@@ -32,11 +32,10 @@ from agent_core.memory.memories import Memories
 from agent_core.plugins.plugins import Plugins
 from agent_core.project_context import context_file_settings
 from agent_core.prompt.settings import PromptSettings
+from agent_core.providers.available_models import command_line_decides
 from agent_core.providers.choice import ModelChoice, ServedWindow
-from agent_core.providers.knowledge.efforts import effort_in_use
-from agent_core.providers.knowledge.present import command_line_decides
 from agent_core.providers.lessons import Lessons
-from agent_core.providers.resolution.resolve import resolve_model
+from agent_core.providers.resolve import effort_in_use, resolve_model
 from agent_core.rehearsing import Asked, Rehearsed, rehearse
 from agent_core.running import RunReport
 from agent_core.services import SessionServices

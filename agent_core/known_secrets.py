@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent_core.kept_variables import KeptVariables
-from agent_core.providers.credentials.shared_file import SharedFileError
-from agent_core.providers.credentials.token_store import FILE_NAME, TokenStore
+from agent_core.providers.shared_file import SharedFileError
+from agent_core.providers.token_store import FILE_NAME, TokenStore
 from tools.redaction.known import secret_values
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from agent_core.errors import StoreError
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Message
 from agent_core.providers.base import Usage
-from agent_core.providers.knowledge.pricing import Spent
 from agent_core.providers.made_once import RequestParts
+from agent_core.providers.pricing import Spent
 from agent_core.sessions.kept_state import KeptState
 from agent_core.turn.sound_history import SoundHistory
 from tools.approval.approvals import Approvals

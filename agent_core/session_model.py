@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from agent_core.config import Configuration
 from agent_core.errors import AuthRequired, SettingsError
+from agent_core.providers.available_models import command_line_decides, resolve_chosen
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.knowledge.present import command_line_decides, resolve_chosen
-from agent_core.providers.resolution.resolve import resolve_model
+from agent_core.providers.resolve import resolve_model
 
 
 def session_model(config: Configuration, chosen: str, used: str, on_note: Callable[[str], None]) -> ModelChoice:

@@ -16,7 +16,7 @@ from tools.os_flags import O_CLOEXEC
 if TYPE_CHECKING:
     from agent_core.config import Configuration
     from agent_core.home import Home
-    from agent_core.providers.credentials.token_store import TokenStore
+    from agent_core.providers.token_store import TokenStore
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ def sign_out(state: SignedOut, load: Callable[[], Configuration], tokens: TokenS
     Raises:
         SignOutFailed: nothing was changed. SharedFileError: signed out, but the stored sign-in is still there.
     """
-    from agent_core.providers.resolution.resolve import resolve_model  # noqa: PLC0415 - not at the process's start
+    from agent_core.providers.resolve import resolve_model  # noqa: PLC0415 - not at the process's start
 
     state.mark()
     try:

@@ -6,8 +6,8 @@ import os
 from dataclasses import replace
 
 from agent_core.config import Configuration
-from agent_core.providers.resolution.catalog import SERVICES
-from agent_core.providers.resolution.keys import variables_named
+from agent_core.providers.catalog import SERVICES
+from agent_core.providers.resolve import variables_named
 from agent_core.settings.model import Settings
 from tools.browser.settings import BrowserSettings
 from tools.settings import TerminalSettings, ToolSettings

@@ -24,7 +24,7 @@ from agent_core.own_variables import OwnVariables
 from agent_core.permission_settings import permission_settings
 from agent_core.plugins.plugins import Plugins
 from agent_core.project_policy import ProjectPolicy
-from agent_core.providers.resolution.keys import variables_named
+from agent_core.providers.resolve import variables_named
 from agent_core.sessions.database.file_header import files_of
 from agent_core.sessions.library import SessionLibrary
 from agent_core.settings.environments import TerminalPart

@@ -1,4 +1,4 @@
-"""`make facts` writes `agent_core/providers/knowledge/model_facts.json` from two pinned packages' data.
+"""`make facts` writes `agent_core/providers/model_facts.json` from two pinned packages' data.
 
 Both packages are maintained, under the MIT licence, and only read: neither is installed, no code of theirs is run.
 To renew the figures: set the new versions below, run this (it tells the digests that it found), set those, run again.
@@ -21,7 +21,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-TARGET = Path(__file__).parents[1] / "agent_core" / "providers" / "knowledge" / "model_facts.json"
+TARGET = Path(__file__).parents[1] / "agent_core" / "providers" / "model_facts.json"
 FORMAT = 1
 
 

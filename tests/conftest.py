@@ -18,7 +18,7 @@ from venv import EnvBuilder
 
 import pytest
 
-from agent_core.providers.resolution.catalog import SERVICES
+from agent_core.providers.catalog import SERVICES
 from tests.support.model_server import ModelServer
 from tools.environments.own_programs import PROGRAMS
 

@@ -17,10 +17,10 @@ from agent_core.asking.routes import Routes
 from agent_core.config import load
 from agent_core.errors import SettingsError
 from agent_core.home import find_home
+from agent_core.providers.available_models import split_name
 from agent_core.providers.base import Usage
-from agent_core.providers.knowledge.present import split_name
-from agent_core.providers.knowledge.pricing import cost_of
-from agent_core.providers.resolution.resolve import resolve_named
+from agent_core.providers.pricing import cost_of
+from agent_core.providers.resolve import resolve_named
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration

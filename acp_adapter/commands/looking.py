@@ -20,7 +20,7 @@ from agent_core.providers.choice import USUAL_WINDOW
 
 if TYPE_CHECKING:
     from agent_core.providers.choice import ModelChoice, ModelFacts
-    from agent_core.providers.knowledge.pricing import Spent
+    from agent_core.providers.pricing import Spent
 
 _WRITES_CALLS = (
     "The server of {model} has no parser for the model's tool calls: it leaves them in the text. They are read from "

@@ -19,9 +19,15 @@ from acp_adapter.options.offering import (
     THOUGHTS,
 )
 from agent_core.errors import AuthRequired, RequestError, SettingsError
-from agent_core.providers.knowledge.efforts import available_efforts
-from agent_core.providers.knowledge.offered import OFFLINE_MODEL, OfferedModels
-from agent_core.providers.knowledge.present import only_offline, present_model, resolve_chosen, split_name
+from agent_core.providers.available_models import (
+    OFFLINE_MODEL,
+    OfferedModels,
+    only_offline,
+    present_model,
+    resolve_chosen,
+    split_name,
+)
+from agent_core.providers.resolve import available_efforts
 
 if TYPE_CHECKING:
     from agent_core.choices import SessionChoices

@@ -5,8 +5,14 @@ from __future__ import annotations
 import functools
 
 from agent_core.options import Choice, ChoiceGroup, Option
-from agent_core.providers.knowledge.offered import OfferedModel, OfferedModels, OfferedProvider, shortened, with_model
-from agent_core.providers.knowledge.present import PresentModel
+from agent_core.providers.available_models import (
+    OfferedModel,
+    OfferedModels,
+    OfferedProvider,
+    PresentModel,
+    shortened,
+    with_model,
+)
 
 MODEL = "model"
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from acp_adapter.options.model_option import model_option
 from acp_adapter.options.modes import MODES
 from agent_core.options import Choice, Option
-from agent_core.providers.knowledge.efforts import available_efforts
-from agent_core.providers.knowledge.present import PresentModel, present_model
+from agent_core.providers.available_models import PresentModel, present_model
+from agent_core.providers.resolve import available_efforts
 
 if TYPE_CHECKING:
     from acp_adapter.capabilities import ClientCapabilities
     from agent_core.choices import SessionChoices
     from agent_core.config import Configuration
+    from agent_core.providers.available_models import OfferedModels
     from agent_core.providers.base import ReasoningEffort
-    from agent_core.providers.knowledge.offered import OfferedModels
 
 MODE, EFFORT, EDITS, THOUGHTS, EDITOR_TERMINALS = "mode", "thought_level", "edits", "thoughts", "editor_terminals"
 AS_CONFIGURED = "settings"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_core.messages import Message
+from agent_core.providers.catalog import seems_to_begin_in_thoughts, service_at
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.resolution.addresses import service_at
-from agent_core.providers.resolution.traits import seems_to_begin_in_thoughts
 from tools.light_dataclass import dataclass
 
 WRITTEN = "text_call"

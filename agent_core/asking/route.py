@@ -9,11 +9,10 @@ from agent_core.errors import AuthRequired
 from agent_core.interrupt import CancelToken
 from agent_core.providers.base import Provider
 from agent_core.providers.choice import AsSet, ModelChoice, ServedWindow, WindowSource
-from agent_core.providers.credentials.credential import Credential
-from agent_core.providers.credentials.oauth import BearerSource
-from agent_core.providers.credentials.pool import CredentialPool
+from agent_core.providers.credentials import Credential, CredentialPool
 from agent_core.providers.errors import ClassifiedError
 from agent_core.providers.lessons import Lessons
+from agent_core.providers.token_renewal import BearerSource
 from tools.light_dataclass import dataclass
 
 Connect = Callable[[ModelChoice], Provider]

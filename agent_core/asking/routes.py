@@ -10,16 +10,15 @@ from agent_core.asking.route import Member, Route
 from agent_core.config import Configuration
 from agent_core.providers.base import Provider
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.credentials.oauth import OAuthBearer
-from agent_core.providers.credentials.pool import CredentialPool
-from agent_core.providers.credentials.state import pool_state
-from agent_core.providers.credentials.token_store import FILE_NAME as TOKENS_FILE
-from agent_core.providers.credentials.token_store import TokenStore
-from agent_core.providers.knowledge.windows import Windows
+from agent_core.providers.credentials import CredentialPool, pool_state
+from agent_core.providers.factory import make_provider
 from agent_core.providers.lessons import FILE_NAME as LESSONS_FILE
 from agent_core.providers.lessons import Lessons
-from agent_core.providers.make import make_provider
-from agent_core.providers.resolution.resolve import resolve_fallbacks
+from agent_core.providers.model_windows import Windows
+from agent_core.providers.resolve import resolve_fallbacks
+from agent_core.providers.token_renewal import OAuthBearer
+from agent_core.providers.token_store import FILE_NAME as TOKENS_FILE
+from agent_core.providers.token_store import TokenStore
 
 log = logging.getLogger(__name__)
 

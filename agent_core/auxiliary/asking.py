@@ -14,7 +14,7 @@ from agent_core.providers.base import Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.error_patterns import Reason
 from agent_core.providers.errors import ClassifiedError, classify
-from agent_core.providers.knowledge.pricing import cost_of
+from agent_core.providers.pricing import cost_of
 from tools.light_dataclass import dataclass
 
 

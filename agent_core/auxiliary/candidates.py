@@ -6,7 +6,7 @@ from agent_core.auxiliary.question import Question
 from agent_core.config import Configuration
 from agent_core.errors import AuthRequired, SettingsError
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.resolution.resolve import resolve_fallbacks, resolve_model, resolve_named
+from agent_core.providers.resolve import resolve_fallbacks, resolve_model, resolve_named
 from agent_core.settings.model import AuxiliaryTask
 
 Identity = tuple[str, str, str, str | None]

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from agent_core.messages import Message
 from agent_core.providers.base import ModelRequest, ReasoningEffort
+from agent_core.providers.catalog import seems_to_reason
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.protocol import efforts_of, nearest_effort
-from agent_core.providers.resolution.traits import seems_to_reason
 from agent_core.settings.model import AuxiliaryTask, Settings
 from tools.light_dataclass import dataclass
 

@@ -124,7 +124,7 @@ def _converse(
     item: Item, plan: Plan, cwd: Path, *, session_id: str, token: CancelToken, kept: _Kept
 ) -> ConversationResult:
     from agent_core.choices import SessionChoices  # noqa: PLC0415
-    from agent_core.providers.knowledge.present import resolve_chosen  # noqa: PLC0415
+    from agent_core.providers.available_models import resolve_chosen  # noqa: PLC0415
 
     config, factory = _factories().of(plan)
     if item.model:

@@ -85,7 +85,7 @@ class CutPrompts:
 
     def words(self, choice: ModelChoice, served: ServedWindow | None) -> str:
         """A message to the person about the last request, with what to type."""
-        from agent_core.providers.knowledge.served_window import advice  # noqa: PLC0415 - few servers cut
+        from agent_core.providers.model_windows import advice  # noqa: PLC0415 - few servers cut
 
         self.told = True
         window, sent, count = choice.context_length, 0.0 if self.last is None else self.last.sent, self._last_count

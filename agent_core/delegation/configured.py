@@ -11,9 +11,9 @@ from agent_core.config import Configuration
 from agent_core.delegation.copies import tidy_copies
 from agent_core.delegation.settings import DelegationSettings
 from agent_core.home import user_cache
+from agent_core.providers.available_models import resolve_chosen
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.knowledge.efforts import effort_in_use
-from agent_core.providers.knowledge.present import resolve_chosen
+from agent_core.providers.resolve import effort_in_use
 from agent_core.turn.loop import Target
 from agent_core.workspaces import Workspaces
 

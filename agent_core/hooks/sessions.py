@@ -17,7 +17,7 @@ from agent_core.hooks.transcript import Transcript
 from agent_core.own_variables import OwnVariables
 from agent_core.plugins.plugins import Plugins
 from agent_core.plugins.project import HOOKS, ProjectPlugins
-from agent_core.providers.resolution.keys import variables_named
+from agent_core.providers.resolve import variables_named
 from agent_core.settings.hooks import HooksPart
 from tools.environments.guardian import Guardian
 

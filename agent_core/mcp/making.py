@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent_core.config import Configuration
 from agent_core.own_variables import OwnVariables
-from agent_core.providers.resolution.keys import variables_named
+from agent_core.providers.resolve import variables_named
 
 if TYPE_CHECKING:
     from agent_core.auxiliary.asking import Completion

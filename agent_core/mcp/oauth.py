@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from agent_core.mcp.errors import McpHopeless
 from agent_core.mcp.specs import ServerSpec
 from agent_core.mcp.token_file import ServerTokens, place_of
-from agent_core.providers.credentials.shared_file import SharedFileError
+from agent_core.providers.shared_file import SharedFileError
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from agent_core.providers.credentials.shared_file import SharedFile, SharedFileError
-from agent_core.providers.credentials.token_store import FILE_NAME, LOCK_TIMEOUT
+from agent_core.providers.shared_file import SharedFile, SharedFileError
+from agent_core.providers.token_store import FILE_NAME, LOCK_TIMEOUT
 
 _PART = "mcp"
 _SECRETS = ("access_token", "refresh_token", "id_token", "client_secret")

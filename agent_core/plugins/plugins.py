@@ -16,7 +16,7 @@ from agent_core.plugins.loading import Candidate, Terms, load_plugin
 from agent_core.plugins.offers import PluginCommand, PluginStatus
 from agent_core.plugins.project import HOOKS, ProjectPlugins
 from agent_core.plugins.state import PluginState
-from agent_core.providers.credentials.shared_file import SharedFileError
+from agent_core.providers.shared_file import SharedFileError
 from agent_core.settings.model import PluginSettings
 from tools.home_tools.loading import HomeTools
 from tools.home_tools.modules import LoadFailed

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_core.providers.credentials.shared_file import SharedFile
+from agent_core.providers.shared_file import SharedFile
 from tools.paths import same_directory
 
 FILE_NAME = "plugins.json"

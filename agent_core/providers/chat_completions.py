@@ -22,6 +22,7 @@ from agent_core.providers.base import (
     Usage,
     UsageReport,
 )
+from agent_core.providers.catalog import takes_temperature
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.http_provider import DONE
 from agent_core.providers.pieces import Piece, Pieces
@@ -37,7 +38,6 @@ from agent_core.providers.protocol import (
     token_count,
     usual_id,
 )
-from agent_core.providers.resolution.traits import takes_temperature
 from agent_core.providers.transport_errors import decoded, reported_error
 
 # What a Chat Completions server sends with an answer's text and wants back with it: reasoning and signatures.

@@ -1,25 +1,279 @@
-"""What providers say when a request fails, as data: rules by stage, what each reason allows, what the user is told.
-
-A rule fits when all that it names is there. The first rule that fits decides, stage by stage:
-
-1. `PROVIDER_RULES`: words and codes of one provider. They hold whoever passes them on: gateways quote others.
-2. `STATUS_RULES`: a status together with words.
-3. `CODE_RULES`: the body's own code or type, where it tells the cause.
-4. `MEANINGS`: what any server's words mean (`error_meanings`).
-5. `MESSAGE_RULES`: words that many servers use.
-6. `GENERAL_RULES`: codes that only tell whose fault it was.
-7. `BY_STATUS`: the status alone.
-"""
+"""What servers' words mean: patterns as data, for every server."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Literal
 
 from agent_core.providers.error_facts import ErrorFacts
-from agent_core.providers.error_meanings import is_about_one_image, is_too_long, takes_no_images
-from agent_core.providers.tool_refusals import BAD_SCHEMA, NO_TOOLS, NOT_READ, TOOLS_SWITCHED_OFF
 from tools.light_dataclass import dataclass
+
+# What a server's words mean, whichever server it is: the conversation is too long, or images are not taken.
+#
+# Servers word the same cause in a hundred ways and change the words with each release. So what is looked for is what
+# any wording has to name: the thing that is too much, and that it is too much.
+
+# A limit on requests or on an account is said in the same words, but never without one of these.
+_LIMIT_OF_AN_ACCOUNT = (
+    r"per[- ](?:second|min|minute|hour|day|week|month)|\b[tr]p[mds]\b|rate[- ]?limit|given time|quota"
+    r"|throttl|please wait|\b(?:daily|weekly|monthly)\b"
+    r"|\b(?:billing|credits?|subscription|plan|tier|concurren\w+|rate of)\b"
+)
+_TOO_MUCH = (
+    r"exceed|exceeds|too (?:long|large|many|big|much)|(?:long|larg|great|bigg|high)er than"
+    r"|more (?:\w+ ){0,3}than (?:\w+ ){0,3}(?:\d{3,}|the )"
+    r"|over (?:the )?(?:\w+ ){0,3}(?:limit|maximum)|beyond|overflow|out of range|not fit|n.t fit|insufficient"
+    r"|(?:must|should) (?:be|have|not)\b[^.]{0,40}(?:\b(?:less|fewer|at most|below|under|within|more)\b|<=?|\[)"
+    r"[^.]{0,30}\d{3,}"
+    r"|\d ?>=? ?(?:\w+ )?\d"
+    r"|reduce (?:the |your )?(?:\w+ ){0,3}(?:length|size|number|prompt|input|context|messages|tokens)"
+    r"|short(?:er|en) (?:the |your )?(?:prompt|input|messages|conversation)"
+    r"|(?:no|not enough) (?:room|space) (?:for|left)|limit (?:is|of|was)\b"
+    r"|(?:maximum|max|context|input) (?:\w+ ){0,3}(?:is|of|was)\b .{0,80}(?:but|however|has)"
+    r"|surpass|\bfull\b|> ?model|超|过长|長すぎ|너무"
+)
+_SPACE = (
+    r"\bprompts?\b|\binputs?\b|\bcontext\b|\bconversation\b|\bchat history\b|\bmessages?\b|\bsequence length\b"
+    r"|\bn_(?:ctx|keep)\b|\bmax_(?:seq_len|model_len|position\w*|num_tokens)\b|\bkv[- ]?cache\b|\btokens?\b"
+    r"|上下文|输入|輸入|提示|长度"
+)
+# What is said of the answer's length, and of single fields, is not said of the conversation.
+_OF_THE_ANSWER = (
+    r"max_(?:completion_|output_|new_)?tokens"
+    r"|(?:completion|output|response|generated) tokens?|tokens you requested|\bmax[_ ]tokens"
+)
+_MORE_THAN_THE_ANSWER = (
+    r"\bprompts?\b|\binputs?\b|\bcontext\b|\bmessages\b|\bconversation\b|input_tokens|max_(?:seq|model)_len"
+)
+_PATHS = re.compile(
+    r"\b(?:messages|input|contents|tools|body)(?:\[\d+\]|\.\[?\d+\]?|\.\w+)[\w.\[\]]*|'[^' ]*\[\d+\][^' ]*'"
+)
+_FIRST_SERVER_STATUS = 500
+_CODE_SPACE = r"context|prompt|input|token|length"
+_CODE_TOO_MUCH = r"exceed|too_?long|too_?large|overflow|_limit_reached|max_length"
+_READ = r"\bprompts?\b|\binputs?\b|\bcontext\b"
+_UNIT = r"tokens?\b|n_ctx|characters|\bcontext\b|maximum|\blimit|\blength|\bwindow"
+_SIZE = re.compile(r"(?<![\w.])\d{4,}(?![\w.]*\w)")
+_PLAINLY = r"max(?:imum)? (?:input|prompt) (?:characters|length|size|tokens)|max_tokens must be at least 1, got -"
+_ANOTHER_THING = (
+    r"tokens remaining (?:in|after)|maximum number of items|(?:string|array) too long|string_above|array_above"
+    r"|valid range of max_|\bmemory\b|failed to load|header size|template"
+)
+
+_IMAGES = (
+    r"\bimages?\b|image_url|input_image|image/\w+|\bvision\b|multi-?modal|mmproj|\bpictures?\b|\bphotos?\b|视觉|图片|图像"
+    r"|\bvisual\b"
+)
+# That images are not taken at all.
+_NO_SUPPORT = (
+    r"(?:not?|n.t|cannot|unable to) (?:\w+ ){0,3}(?:support|accept|allow|enabl|capab|able|handle|understand)"
+    r"|unsupported|only (?:\w+ ){0,4}(?:support|text)|text[- ]only|only text|unknown variant|no endpoints|at most 0"
+    r"|unexpected (?:type|part|content)|missing|mmproj|not (?:an? )?(?:multi-?modal|vision)|(?:no|without) vision"
+    r"|expected (?:\w+ ){0,2}[`'\"]?text|must be a string|valid string|requires? (?:an? )?(?:vision|multi-?modal)"
+    r"|disabled"
+    r"|不支持|无法"
+)
+_WRONG = (
+    r"not? (?:\w+ ){0,3}(?:valid|meet|permit|available|tak|process|allow)|unsupported|unknown|unrecogni|unexpected"
+    r"|unable|invalid|cannot|can ?not|could not|required|at most|too (?:many|large|big|small)|exceed|maximum"
+    r"|restriction|fail"
+    r"|expected|must|should be|error|only allowed|错误"
+)
+# Models and tools are called so, and schemas have such fields.
+_NAMES = re.compile(
+    r"[\w./:-]*[-:/.\d](?:vision|image(?!_url|/))[\w./:-]*|\b(?:vision|image)-[\w./:-]+", re.IGNORECASE
+)
+_NOT_OF_IMAGES = r"\bschema\b|model name|\bfunction '"
+_OF_ONE_IMAGE = (
+    r"exceed|too (?:many|large|big|small)|dimension|resolution|pixel|\b(?:mb|kb|mib|bytes)\b"
+    r"|at most [1-9]|maximum of [1-9]|width|height|corrupt|decod"
+    r"|could not process|unable to process|cannot process|cannot identify|truncated"
+    r"|empty|(?:unsupported|invalid|unknown|supported) (?:image|media)"
+    r"[ _]?(?:type|format|media|mime|data|url|file)?\b(?! input)"
+    r"|download|fetch|base64|format|\bmime\b|pars(?:e|ing)"
+)
+
+
+def is_too_long(facts: ErrorFacts) -> bool:
+    """Whether the server says that the conversation is longer than its model can read."""
+    text = _whole(facts)
+    if _found("context shift is disabled", text):  # llama.cpp's way to say so
+        return True
+    if any(map(_code_says_too_long, facts.codes)):
+        return True
+    if _found(_LIMIT_OF_AN_ACCOUNT, text) or _found(_ANOTHER_THING, text):
+        return False
+    return any(map(_says_too_long, text.split("\n")))
+
+
+def _says_too_long(line: str) -> bool:
+    if _found(_PLAINLY, line):
+        return True
+    if (
+        _found(_READ, line) and _found(_UNIT, line) and len(_SIZE.findall(line)) > 1
+    ):  # so many tokens, and so many can be read
+        return True
+    if not (_found(_SPACE, line) and _found(_TOO_MUCH, line)):
+        return False
+    return not _found(_OF_THE_ANSWER, line) or _found(_MORE_THAN_THE_ANSWER, line)
+
+
+def _code_says_too_long(code: str) -> bool:
+    return (
+        _found(_CODE_SPACE, code)
+        and _found(_CODE_TOO_MUCH, code)
+        and not _found("max_tokens|quota|rate|string|array", code)
+    )
+
+
+def takes_no_images(facts: ErrorFacts) -> bool:
+    """Whether the server says that it, or the model, takes no images."""
+    return any(_found(_NO_SUPPORT, line) and not _found(_OF_ONE_IMAGE, line) for line in _of_images(facts))
+
+
+def is_about_one_image(facts: ErrorFacts) -> bool:
+    """Whether the server says that it did not take these images: their size, their format. It may take others."""
+    wrong = f"{_OF_ONE_IMAGE}|{_WRONG}" if (facts.status or 0) < _FIRST_SERVER_STATUS else _OF_ONE_IMAGE
+    return any(_found(_WRONG, line) and _found(wrong, line) for line in _of_images(facts))
+
+
+def _of_images(facts: ErrorFacts) -> list[str]:
+    """The lines that speak of images; a code is one."""
+    lines = [*facts.text.split("\n"), *(f"{code.replace('_', ' ')} error" for code in sorted(facts.codes))]
+    plain = (_NAMES.sub(" ", line) for line in lines)
+    return [line for line in plain if _found(_IMAGES, line) and not _found(_NOT_OF_IMAGES, line)]
+
+
+def _whole(facts: ErrorFacts) -> str:
+    """Words and codes, a line each, without the paths of fields, which are made of the same words."""
+    return "\n".join((_PATHS.sub(" ", facts.text), *sorted(facts.codes)))
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def _found(pattern: str, text: str) -> bool:
+    return _compiled(pattern).search(text) is not None
+
+
+# Patterns for three things that every server says in words of its own, recognized by what they mean.
+#
+# `NO_TOOLS`: the model, or the server, takes no tools. `BAD_SCHEMA`: it does not take the schema of one;
+# `tools_named` tells which. `NOT_READ`: the model wrote something that the server could not read, as a call that is
+# no JSON; a request that could not be read is another matter.
+
+_QUOTE = r"[`'\"“”]?"
+_TOOLS = (
+    rf"{_QUOTE}\b(?:tools|tool[ _-]?(?:use|usage|calls?|calling)|functions|functions?[ _-]?call(?:s|ing)?)\b{_QUOTE}"
+)
+# Not followed by a word that makes it part of something else: a choice of tools, their results, tools of a type.
+_ALONE = (
+    r"(?![\w\[]|\.\w"
+    r"| ?(?:choice|with|and|when|while|together|of type|named|ids?|results?|messages?|outputs?)\b)"
+)
+# Nor preceded by one: servers without parallel calls have calls.
+_PLAIN = r"(?<!empty )(?<!parallel )(?<!custom )(?<!hosted )(?<!built-in )(?<![\w.])"
+
+_DOES = r"(?:support|handle|allow|accept|advertise|use|capable of|do)(?:ing)?"
+_ON = r"(?:supported|available|enabled|allowed|implemented|possible)"
+_REFUSED = r"(?:unsupported|unrecognized|unknown|unexpected|extra|not support\w*)"
+
+NO_TOOLS = (
+    # (this model) does not support tools, cannot use tool calls, is not capable of function calling
+    rf"(?:not|n[’'`]t|cannot|unable to|not able to) (?:\w+ )?{_DOES} (?:the )?(?:use of )?"
+    rf"(?:any |native )?{_TOOLS}{_ALONE}"
+    # has no tool support, lacks function calling support
+    r"|(?:no|lacks?|without|not have|n[’'`]t have) (?:native |any )?(?:tools?|functions?)[ -]"
+    r"(?:use |call(?:s|ing)? )?support"
+    # tools are not supported, function calling is not enabled for this model
+    rf"|{_PLAIN}{_TOOLS} (?:(?:is|are|was) )?(?:currently |yet )?"
+    rf"(?:unsupported|(?:not|isn[’'`]t|aren[’'`]t) (?:currently |yet )?{_ON})"
+    # no endpoints found that support tool use
+    rf"|no (?:endpoints?|models?|providers?) .{{0,40}}support.{{0,20}}{_TOOLS}{_ALONE}"
+    # the field itself is refused
+    rf"|{_REFUSED}.{{0,40}}(?:param|argument|field|key|propert|input).{{0,40}}[\s'\"`(\[{{]tools\b(?![\w\[.])"
+    r"|param\w* (?:is|are) not supported .{0,60}: .{0,60}\btools\b(?![\w\[.])|^tools: extra"
+    r"|不支持.{0,12}(?:工具|tool|function)"
+)
+TOOLS_SWITCHED_OFF = r"--(?:enable-auto-tool-choice|tool-call-parser|jinja)\b"
+"""The server says which option it has to be started with."""
+
+# The place of a tool in the request, as OpenAI, Anthropic, Bedrock and Google write it.
+_PLACE = r"(?:\btools|function_?declarations)[\[.](\d+)\]?"
+_SCHEMA = r"\b(?:input_?schema|parameters|json[ _-]?schema)\b"
+BAD_SCHEMA = (
+    # llama.cpp, also within LM Studio: it makes a grammar of all schemas, and does not say which one was wrong
+    r"failed to parse grammar|unsupported pattern|json schema conversion failed|pattern must start with '\^'"
+    r"|invalid (?:json )?schema (?:for|of|in) (?:the )?(?:function|tool)"
+    rf"|{_PLACE}\.(?:[\w\[\]]+\.)*?(?:input_?schema|parameters)\b"
+    r"|functiondeclaration\b.{0,120}\bschema\b|json schema definition at toolconfig"
+    rf"|(?:tool|function)s?\b.{{0,60}}{_SCHEMA}.{{0,80}}"
+    r"\b(?:invalid|not (?:a )?valid|not supported|unsupported|must (?:be|have|match))"
+    rf"|(?:invalid|unsupported|malformed) .{{0,40}}{_SCHEMA}.{{0,40}}\b(?:tool|function)\b"
+)
+_NAME = r"[\w.:-]{1,128}"
+_NAMED = re.compile(
+    rf"(?:function|tool)s?(?: named| with name| called)?:? [`'\"“]({_NAME})[`'\"”]"
+    rf"|[`'\"“]({_NAME})[`'\"”] (?:function|tool)|because `?({_NAME})`? functiondeclaration"
+    rf"|(?:function|tool) (mcp__{_NAME})",
+    re.IGNORECASE,
+)
+
+
+def tools_named(said: str) -> tuple[int | str, ...]:
+    """The tools that a refusal names: by their names, and by their places in the request."""
+    names = ["".join(found) for found in _NAMED.findall(said)]
+    # Google has all functions in the first tool.
+    places = re.findall(r"function_?declarations\[(\d+)\]", said, re.IGNORECASE) or re.findall(
+        _PLACE, said, re.IGNORECASE
+    )
+    return (*dict.fromkeys(names), *dict.fromkeys(map(int, places)))
+
+
+_CALL = r"(?:tool|function)[ _-]calls?"
+_OUTPUT = (
+    rf"\b(?:{_CALL}|(?:the )?(?:model|llm|assistant)(?:'s)? (?:output|response|answer|reply)"
+    r"|generated (?:output|text|json)|output|generation|completion|fc related|input at pos)\b"
+)
+_SENT = (
+    r"message\[|messages\b|request body|body of (?:your|the) request|json body|in (?:your|the) request|schema|grammar"
+    r"|template|image"
+)
+_TOOL_WRONG = r"\b(?:invalid|malformed|incomplete|not match|not be parsed|not valid|not a valid|unparse?able)\b"
+_FAILED = r"(?:fail|error|could ?n[o']t|cannot|can't|unable|invalid)"
+_READING_FAILED = (
+    # failed to parse the tool call; the model's output could not be parsed
+    rf"{_FAILED}[^.\n]{{0,40}}\bpars(?:e|ed|ing)\b[^.\n]{{0,60}}{_OUTPUT}"
+    rf"|{_OUTPUT}[^.\n]{{0,60}}(?:not be |cannot be |not |un)pars(?:e|ed|eable|able)\b"
+    rf"|{_OUTPUT}[ _-](?:pars\w+|validation)[ _-](?:error|fail)"
+    # the model generated an invalid call
+    r"|\b(?:model|llm|assistant)\b[^.:\n]{0,20}\b(?:generated|produced|returned|made|wrote|emitted|sent|gave)\b"
+    rf"[^.:\n]{{0,80}}{_TOOL_WRONG}"
+    rf"|(?:malformed|unparse?able|incomplete|invalid|broken) {_CALL}\b(?! ?ids?\b)"
+    r"|failed to (?:call a function|generate (?:a |valid )*(?:json|tool|function))|failed_generation"
+    rf"|attempted to call tool|{_CALL} arguments (?:is|are|was|were) not"
+    # gpt-oss has a format of its own, others write calls as XML; then Amazon's models
+    r"|harmonyerror|tokens remaining (?:in|after)|unexpected token .{0,40}expecting (?:a )?start token"
+    r"|element <\w+> closed by|invalid sequence as part of tooluse"
+)
+NOT_READ = rf"\A(?![\s\S]*(?:{_SENT}))[\s\S]*?(?:{_READING_FAILED})"
+
+
+# What providers say when a request fails, as data: rules by stage, what each reason allows, what the user is told.
+#
+# A rule fits when all that it names is there. The first rule that fits decides, stage by stage:
+#
+# 1. `PROVIDER_RULES`: words and codes of one provider. They hold whoever passes them on: gateways quote others.
+# 2. `STATUS_RULES`: a status together with words.
+# 3. `CODE_RULES`: the body's own code or type, where it tells the cause.
+# 4. `MEANINGS`: what any server's words mean (`error_meanings`).
+# 5. `MESSAGE_RULES`: words that many servers use.
+# 6. `GENERAL_RULES`: codes that only tell whose fault it was.
+# 7. `BY_STATUS`: the status alone.
 
 Reason = Literal[
     "auth",
@@ -212,7 +466,7 @@ ADVICE: Mapping[str, Advice] = {
 _UNREAD = frozenset({None, 400, 404, 413, 415, 422, 500, 501})
 """Statuses of a request that was looked at and not taken; None: told in the middle of an answer."""
 
-_FAILED = frozenset({None, 500, 502, 503, 504, 520, 529})
+_REQUEST_FAILED = frozenset({None, 500, 502, 503, 504, 520, 529})
 
 MEANINGS: tuple[Rule, ...] = (
     Rule(
@@ -389,7 +643,7 @@ GENERAL_RULES: tuple[Rule, ...] = (
     _by_codes("auth", "unrecognizedclientexception accessdeniedexception expiredtokenexception"),
     _by_codes("timeout", "timeout_error deadline_exceeded modeltimeoutexception"),
     # A gateway's `api_error` may be anything: with a status that blames the request, the status is believed.
-    Rule("server_error", codes=frozenset({"api_error"}), statuses=_FAILED),
+    Rule("server_error", codes=frozenset({"api_error"}), statuses=_REQUEST_FAILED),
     _by_codes("server_error", "server_error internal_error internal internal_server_error"),
     _by_codes("broken_answer", "finish_reason"),  # of ours, for an answer that ended badly
     _by_codes("server_error", "internalserverexception modelerrorexception modelstreamerrorexception"),

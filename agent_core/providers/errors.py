@@ -13,8 +13,7 @@ from agent_core.errors import ProviderConnectionError, ProviderError, ProviderSt
 from agent_core.providers import error_patterns as patterns
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.error_facts import ErrorFacts, asked_wait, body_wait, compiled, read_facts, stated_wait
-from agent_core.providers.error_patterns import Flags, Reason, Rule
-from agent_core.providers.tool_refusals import tools_named
+from agent_core.providers.error_patterns import Flags, Reason, Rule, tools_named
 from agent_core.providers.transport_errors import readable
 from tools.light_dataclass import dataclass
 from tools.redaction.redactor import redact

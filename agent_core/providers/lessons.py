@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeGuard, get_args
 
 from agent_core.providers.choice import Dialect, ModelChoice, ReasoningBack
-from agent_core.providers.credentials.shared_file import SharedFile, SharedFileError
+from agent_core.providers.shared_file import SharedFile, SharedFileError
 from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)

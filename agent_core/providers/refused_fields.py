@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from agent_core.errors import ProviderStatusError
 from agent_core.providers.choice import ModelChoice, ReasoningBack
 from agent_core.providers.error_facts import ErrorFacts, read_facts
-from agent_core.providers.error_meanings import is_too_long
+from agent_core.providers.error_patterns import is_too_long
 from agent_core.providers.lessons import adapted, answer_limit, reasoning_lesson
 
 # A request that a server refuses over earlier reasoning: it misses some, or it does not know the field.

@@ -22,6 +22,7 @@ from agent_core.providers.base import (
     Usage,
     UsageReport,
 )
+from agent_core.providers.catalog import takes_temperature
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.http_provider import DONE
 from agent_core.providers.pieces import Piece, Pieces
@@ -36,7 +37,6 @@ from agent_core.providers.protocol import (
     nearest_effort,
     token_count,
 )
-from agent_core.providers.resolution.traits import takes_temperature
 from agent_core.providers.transport_errors import decoded, reported_error
 from tools.light_dataclass import dataclass
 from tools.quick_json import whole_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from agent_core.providers.knowledge.pricing import Spent
+from agent_core.providers.pricing import Spent
 from tools.context import TodoItem
 from tools.light_dataclass import dataclass
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from agent_core.events import SessionEvent
 from agent_core.messages import Content, Message
-from agent_core.providers.knowledge.pricing import Spent
+from agent_core.providers.pricing import Spent
 from tools.light_dataclass import dataclass
 
 SUB_AGENT = "sub-agent"

@@ -36,7 +36,7 @@ from agent_core.messages import (
 from agent_core.prompt.context_files.settings import ContextFileSettings
 from agent_core.providers.base import CacheTtl, ModelRequest, ReasoningEffort, Usage
 from agent_core.providers.choice import ModelChoice, is_small
-from agent_core.providers.knowledge.pricing import cost_of
+from agent_core.providers.pricing import cost_of
 from agent_core.services import SessionServices
 from agent_core.turn.ending import CLOSING_NOTE, Ending
 from agent_core.turn.result import STOP, StopReason

@@ -13,8 +13,8 @@ from agent_core.asking import reply as replies
 from agent_core.errors import ProviderConnectionError
 from agent_core.messages import user_message
 from agent_core.providers.base import Finished, ModelRequest
+from agent_core.providers.factory import make_provider
 from agent_core.providers.http_provider import LONGEST_PIECE
-from agent_core.providers.make import make_provider
 from tests.support.agents import Ears, assert_well_formed
 from tests.support.bedrock_server import Stream, delta, frame
 from tests.support.bedrock_server import reply as bedrock_reply

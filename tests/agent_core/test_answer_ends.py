@@ -13,8 +13,8 @@ from agent_core.errors import ModelFailed
 from agent_core.messages import user_message
 from agent_core.providers import http_provider
 from agent_core.providers.base import Finished, ModelRequest
+from agent_core.providers.factory import make_provider
 from agent_core.providers.http_provider import HttpProvider
-from agent_core.providers.make import make_provider
 from tests.support.agents import Ears, assert_well_formed, roles
 from tests.support.bedrock_server import Stream
 from tests.support.bedrock_server import reply as bedrock_reply

@@ -14,8 +14,7 @@ from agent_core.config import ConfigSource, Overrides
 from agent_core.errors import AuthRequired, ModelFailed
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
-from agent_core.providers.credentials.token_store import FILE_NAME, TokenStore
-from agent_core.providers.credentials.tokens import OAuthToken
+from agent_core.providers.token_store import FILE_NAME, OAuthToken, TokenStore
 from agent_core.services import SessionServices
 from tests.support.agents import Ears, in_background
 from tests.support.model_server import Gate, ModelServer, Reply, Status

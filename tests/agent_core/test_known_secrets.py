@@ -8,8 +8,7 @@ from agent_core.config import load
 from agent_core.home import Home
 from agent_core.known_secrets import secrets_of
 from agent_core.mcp.token_file import ServerTokens
-from agent_core.providers.credentials.token_store import FILE_NAME, TokenStore
-from agent_core.providers.credentials.tokens import OAuthToken
+from agent_core.providers.token_store import FILE_NAME, OAuthToken, TokenStore
 from tests.support.settings_files import configure
 
 ENVIRON = {"PATH": "/usr/bin", "HOME": "/home/me", "EDITOR": "some-editor"}

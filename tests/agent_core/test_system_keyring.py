@@ -15,7 +15,7 @@ from agent_core.errors import SettingsError
 from agent_core.home import Home
 from agent_core.kept_variables import KeptVariables
 from agent_core.known_secrets import teach
-from agent_core.providers.resolution.resolve import resolve_model
+from agent_core.providers.resolve import resolve_model
 from tests.support.settings_files import configure
 from tools.extras import install_line
 from tools.redaction.redactor import Redactor

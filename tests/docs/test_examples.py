@@ -17,11 +17,11 @@ from agent_core.config import load as load_settings
 from agent_core.home import Home
 from agent_core.memory.provider import MemoryProvider
 from agent_core.messages import Message
+from agent_core.providers import catalog
 from agent_core.providers.base import ModelRequest, TextDelta
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.http_provider import HttpProvider
-from agent_core.providers.resolution import catalog
-from agent_core.providers.resolution.resolve import resolve_model
+from agent_core.providers.resolve import resolve_model
 from tests.support.doc_blocks import DOCS, blocks, file_on
 from tests.support.own_tools import load, own_registry, write
 from tests.support.raw_server import RawServer, event_stream

@@ -13,7 +13,7 @@ from typing import Any
 from agent_core.mcp.signing_in import sign_in
 from agent_core.mcp.specs import ServerSpec
 from agent_core.mcp.token_file import ServerTokens
-from agent_core.providers.credentials.token_store import FILE_NAME
+from agent_core.providers.token_store import FILE_NAME
 from tests.faults.scene import Scene, says
 from tests.faults.stage import Stage
 from tests.support.app_server import serving

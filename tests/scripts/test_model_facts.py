@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from agent_core.providers.knowledge import facts as facts_module
+from agent_core.providers import pricing as facts_module
 from scripts import model_facts
 from scripts.model_facts import GENAI_PRICES, LITELLM, _from_genai_prices, _from_litellm, _rendered
 from tests.support.each import each

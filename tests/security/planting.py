@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.mcp.token_file import ServerTokens
-from agent_core.providers.credentials.token_store import FILE_NAME, TokenStore
-from agent_core.providers.credentials.tokens import OAuthToken
+from agent_core.providers.token_store import FILE_NAME, OAuthToken, TokenStore
 from tests.support import language_server, mcp_servers
 from tests.support.model_server import ModelServer
 from tests.support.settings_files import configure

@@ -15,7 +15,7 @@ from acp_adapter.projection import project
 from agent_core.events import SessionEvent, UserSaid
 from agent_core.interrupt import CancelToken
 from agent_core.prompt_parts import SaidText
-from agent_core.providers.knowledge.pricing import Spent
+from agent_core.providers.pricing import Spent
 from agent_core.sessions.database.bodies import pack, unpack
 from agent_core.sessions.events.event_codec import decode
 from agent_core.sessions.events.journal import JournalRow, TurnJournal

@@ -23,7 +23,7 @@ from agent_core.events import (
 from agent_core.messages import Message, assistant_message, injected_message, tool_call, tool_message, user_message
 from agent_core.prompt_parts import SaidDocument, SaidImage, SaidLink, SaidText
 from agent_core.providers.base import Usage
-from agent_core.providers.knowledge.pricing import Spent
+from agent_core.providers.pricing import Spent
 from agent_core.sessions.records import (
     Hidden,
     SessionRecord,

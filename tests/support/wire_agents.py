@@ -14,10 +14,9 @@ from agent_core.asking.route import Member, Route
 from agent_core.asking.survive import Patience
 from agent_core.providers.base import ApiMode, Provider
 from agent_core.providers.choice import AsSet, Dialect, ModelChoice, WindowSource
-from agent_core.providers.credentials.pool import CredentialPool
-from agent_core.providers.credentials.state import MemoryPoolState
+from agent_core.providers.credentials import CredentialPool, MemoryPoolState
+from agent_core.providers.factory import make_provider
 from agent_core.providers.lessons import Lessons
-from agent_core.providers.make import make_provider
 from tests.support.agents import make_agent
 from tests.support.choices import choice_for
 

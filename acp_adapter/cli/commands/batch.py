@@ -28,7 +28,7 @@ from agent_core.batch.running import Plan, run_item
 from agent_core.config import ConfigSource, Overrides
 from agent_core.errors import AuthRequired, HermesError
 from agent_core.home import find_home
-from agent_core.providers.resolution.resolve import resolve_model
+from agent_core.providers.resolve import resolve_model
 from tools.os_flags import SIGKILL
 
 _FAILED, _WRONG, _INTERRUPTED = 1, 2, 130

@@ -15,7 +15,7 @@ from agent_core.errors import AuthRequired, HermesError, SettingsError
 if TYPE_CHECKING:
     from agent_core.config import Configuration
     from agent_core.providers.choice import ModelChoice
-    from agent_core.providers.knowledge.listing import ModelListing
+    from agent_core.providers.model_listing import ModelListing
 
 FAILED = 1
 _INTERRUPTED = 130
@@ -68,7 +68,7 @@ def main(argv: list[str]) -> int:
 
 def show_servers(ports: Mapping[str, Sequence[int]], config_file: str, out: TextIO) -> int:
     """Tell `out` which model servers answer on these ports of this machine; the result is the exit code."""
-    from agent_core.providers.knowledge.discovery import discover_local  # noqa: PLC0415 - loaded for what is asked only
+    from agent_core.providers.model_discovery import discover_local  # noqa: PLC0415 - loaded for what is asked only
 
     found = discover_local(ports)
     if not found:
@@ -110,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _local(profile: str | None) -> int:
     from agent_core.home import find_home  # noqa: PLC0415
-    from agent_core.providers.resolution.catalog import SERVICES  # noqa: PLC0415
+    from agent_core.providers.catalog import SERVICES  # noqa: PLC0415
 
     ports = {service.name: service.ports for service in SERVICES.values() if service.ports}
     return show_servers(ports, str(find_home(os.environ, profile).config_file), sys.stdout)
@@ -119,7 +119,7 @@ def _local(profile: str | None) -> int:
 def _listed(provider: str | None, profile: str | None) -> int:
     from agent_core.config import load  # noqa: PLC0415
     from agent_core.home import find_home  # noqa: PLC0415
-    from agent_core.providers.knowledge.listing import known_listing, list_models  # noqa: PLC0415
+    from agent_core.providers.model_listing import known_listing, list_models  # noqa: PLC0415
 
     config = load(find_home(os.environ, profile))
     try:
@@ -136,16 +136,14 @@ def _listed(provider: str | None, profile: str | None) -> int:
 
 def _keep(config: Configuration, choice: ModelChoice, listing: ModelListing) -> None:
     """What the server has said is what editors offer from now on."""
-    from agent_core.providers.knowledge.configured import list_key  # noqa: PLC0415
-    from agent_core.providers.knowledge.model_lists import ModelLists  # noqa: PLC0415
-    from agent_core.providers.knowledge.offered import as_offered  # noqa: PLC0415
+    from agent_core.providers.available_models import ModelLists, as_offered, list_key  # noqa: PLC0415
 
     if listing.source == "live":
         ModelLists(config.home).learned({list_key(choice.provider, choice.base_url): as_offered(listing.models)})
 
 
 def _choice(config: Configuration, provider: str | None) -> ModelChoice:
-    from agent_core.providers.resolution.resolve import resolve_named  # noqa: PLC0415
+    from agent_core.providers.resolve import resolve_named  # noqa: PLC0415
 
     try:
         return resolve_named(config, provider, None, source="command line")
@@ -158,13 +156,13 @@ def _choice(config: Configuration, provider: str | None) -> ModelChoice:
 
 def _named(config: Configuration, provider: str | None) -> str:
     """The provider that the command line, the environment or the settings name; '' if none does."""
-    from agent_core.providers.resolution.names import canonical  # noqa: PLC0415
+    from agent_core.providers.catalog import canonical  # noqa: PLC0415
 
     return canonical(provider or config.environ.get("HERMES_PROVIDER") or config.settings.model.provider or "")
 
 
 def _configured(config: Configuration, provider: str) -> str | None:
-    from agent_core.providers.resolution.resolve import resolve_model  # noqa: PLC0415
+    from agent_core.providers.resolve import resolve_model  # noqa: PLC0415
 
     try:
         choice = resolve_model(config)

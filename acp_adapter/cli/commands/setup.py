@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from acp_adapter.cli.setup.choosing import Person
     from acp_adapter.cli.setup.plan import Wanted
     from agent_core.config import Configuration
-    from agent_core.providers.knowledge.discovery import FoundServer
+    from agent_core.providers.model_discovery import FoundServer
 
 FAILED = 1
 _INTERRUPTED = 130
@@ -103,7 +103,7 @@ def _asked(config: Configuration, options: SetupOptions, person: Person) -> Want
     """What the person chooses; what the command line says is not asked."""
     from acp_adapter.cli.setup import choosing  # noqa: PLC0415 - loads what resolves models
     from acp_adapter.cli.setup.plan import Wanted, choice_for, configured_provider, server_of  # noqa: PLC0415
-    from agent_core.providers.resolution.addresses import check_address  # noqa: PLC0415
+    from agent_core.providers.catalog import check_address  # noqa: PLC0415
 
     if options.provider:
         address = check_address(options.base_url) if options.base_url else ""
@@ -121,8 +121,8 @@ def _asked(config: Configuration, options: SetupOptions, person: Person) -> Want
 
 
 def _servers_here(person: Person) -> tuple[FoundServer, ...]:
-    from agent_core.providers.knowledge.discovery import discover_local  # noqa: PLC0415 - only where it is asked
-    from agent_core.providers.resolution.catalog import SERVICES  # noqa: PLC0415
+    from agent_core.providers.catalog import SERVICES  # noqa: PLC0415
+    from agent_core.providers.model_discovery import discover_local  # noqa: PLC0415 - only where it is asked
 
     person.say("Looking for model servers on this machine …\n")
     return discover_local({service.name: service.ports for service in SERVICES.values() if service.ports})
@@ -136,7 +136,7 @@ def _given(config: Configuration, options: SetupOptions) -> Wanted:
     """
     from acp_adapter.cli.setup.choosing import with_new_key  # noqa: PLC0415 - loads what resolves models
     from acp_adapter.cli.setup.plan import Wanted, choice_for, configured_address, server_of  # noqa: PLC0415
-    from agent_core.providers.resolution.addresses import check_address  # noqa: PLC0415
+    from agent_core.providers.catalog import check_address  # noqa: PLC0415
 
     provider = server_of(config, options.provider).name
     address = check_address(options.base_url) if options.base_url else configured_address(config, provider)

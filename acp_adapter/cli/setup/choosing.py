@@ -15,15 +15,13 @@ from acp_adapter.cli.setup.plan import (
     server_of,
 )
 from agent_core.errors import AuthRequired, HermesError, SettingsError
-from agent_core.providers.resolution.addresses import check_address, shown
-from agent_core.providers.resolution.catalog import CUSTOM, SERVICES, SIGN_INS, Service
-from agent_core.providers.resolution.resolve import OFFLINE
-from agent_core.providers.resolution.servers import own_servers
+from agent_core.providers.catalog import CUSTOM, SERVICES, SIGN_INS, Service, check_address, shown
+from agent_core.providers.resolve import OFFLINE, own_servers
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration
     from agent_core.providers.choice import ModelChoice
-    from agent_core.providers.knowledge.discovery import FoundServer
+    from agent_core.providers.model_discovery import FoundServer
 
 _MOST_SHOWN = 30
 # Without an address Amazon's own settings say which region is asked.
@@ -163,7 +161,7 @@ def choose_model(person: Person, choice: ModelChoice, current: str) -> str:
     Args:
         current: the model that Enter means; '' for none.
     """
-    from agent_core.providers.knowledge.listing import list_models  # noqa: PLC0415 - loads what asks servers
+    from agent_core.providers.model_listing import list_models  # noqa: PLC0415 - loads what asks servers
 
     person.say(f"\nAsking {choice.endpoint} for its models …")
     listing = list_models(choice)

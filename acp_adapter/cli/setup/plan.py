@@ -8,10 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agent_core.errors import SettingsError
-from agent_core.providers.resolution.addresses import host_of
-from agent_core.providers.resolution.names import canonical
-from agent_core.providers.resolution.resolve import OFFLINE, resolve_named
-from agent_core.providers.resolution.servers import Server, find_server, own_servers
+from agent_core.providers.catalog import canonical, host_of
+from agent_core.providers.resolve import OFFLINE, Server, find_server, own_servers, resolve_named
 from agent_core.settings.model import ModelSettings, ServerSettings
 
 if TYPE_CHECKING:

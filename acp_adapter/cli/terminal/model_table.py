@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from acp_adapter.cli.terminal.safe_text import one_line
-from agent_core.providers.knowledge.discovery import FoundServer
-from agent_core.providers.knowledge.model_list import ListedModel
+from agent_core.providers.model_discovery import FoundServer
+from agent_core.providers.model_listing import ListedModel
 
 _HEADINGS = ("model", "context", "in", "cached", "out")
 _UNKNOWN = "-"

@@ -20,7 +20,7 @@ from agent_core.providers.bedrock_client import region_at
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.pieces import body_json
 from agent_core.providers.protocol import WireProtocol
-from agent_core.providers.resolution.clouds import vertex_place
+from agent_core.providers.sdk.clouds import vertex_place
 from agent_core.providers.sdk.sign_ins import Access
 from agent_core.providers.transport_errors import SdkErrors
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agent_core.errors import ProviderConnectionError, SettingsError, SignInFailed, TurnInterrupted
 from agent_core.providers.bedrock_client import LOG_IN, told
+from agent_core.providers.catalog import SIGN_INS
 from agent_core.providers.choice import ModelChoice, SignIn
-from agent_core.providers.credentials.outlasting import outlasting
-from agent_core.providers.resolution.catalog import SIGN_INS
+from agent_core.providers.token_renewal import outlasting
 from agent_core.providers.transport_errors import readable
 from tools.extras import install_line
 from tools.light_dataclass import dataclass

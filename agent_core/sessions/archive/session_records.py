@@ -9,7 +9,7 @@ from typing import Any
 
 from agent_core.errors import UnknownSession
 from agent_core.providers.base import Usage
-from agent_core.providers.knowledge.pricing import Spent
+from agent_core.providers.pricing import Spent
 from agent_core.sessions.archive.session_rows import ARCHIVED, DELETING, Row, path_from
 from agent_core.sessions.events.stored_values import plain_text
 from agent_core.sessions.live.leases import holder_of

@@ -12,7 +12,7 @@ from agent_core.background.news import News
 from agent_core.background.tasks import TaskInfo
 from agent_core.context.compaction import Compaction
 from agent_core.providers.base import Usage
-from agent_core.providers.knowledge.pricing import Certain, Spent
+from agent_core.providers.pricing import Certain, Spent
 from agent_core.sessions.events.journal import JournalRow, TurnJournal
 from agent_core.sessions.files.keeping import CallOfTurn, EndCommand, NoteChanges, TakeBackChanges
 from agent_core.sessions.files.looking import FileState

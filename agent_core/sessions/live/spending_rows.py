@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import asdict
 
-from agent_core.providers.knowledge.pricing import Spent
+from agent_core.providers.pricing import Spent
 from agent_core.sessions.live.spent_columns import spent_from
 from agent_core.sessions.records import SUB_AGENT
 

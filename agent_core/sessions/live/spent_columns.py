@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from agent_core.providers.base import Usage
-from agent_core.providers.knowledge.pricing import Certain, Spent
+from agent_core.providers.pricing import Certain, Spent
 
 _CERTAIN = "certain"
 

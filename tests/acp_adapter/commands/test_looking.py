@@ -22,8 +22,8 @@ from agent_core.messages import Message, assistant_message, tool_call, tool_mess
 from agent_core.prompt_parts import SaidText
 from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice, ModelFacts, ServedWindow
-from agent_core.providers.knowledge.pricing import Spent
 from agent_core.providers.lessons import Lessons, tool_lesson
+from agent_core.providers.pricing import Spent
 from agent_core.sessions.records import RESET, StoredEvent, TurnRecord
 from tests.support.each import each
 from tools.registry import ToolEntry

@@ -8,7 +8,7 @@ import pytest
 from acp_adapter.export.story import Turn
 from acp_adapter.export.words import count, dollars, duration, ending, moment, token_totals, turn_figures
 from agent_core.providers.base import Usage
-from agent_core.providers.knowledge.pricing import Spent
+from agent_core.providers.pricing import Spent
 from tests.support.each import each
 from tests.support.sample_transcript import sample_transcript
 

@@ -16,8 +16,7 @@ from acp_adapter.session import SessionState
 from agent_core.config import ConfigSource, Overrides
 from agent_core.home import Home
 from agent_core.options import Option
-from agent_core.providers.knowledge.model_lists import ModelLists
-from agent_core.providers.knowledge.offered import MOST_SHOWN, OfferedModel
+from agent_core.providers.available_models import MOST_SHOWN, ModelLists, OfferedModel
 from agent_core.sessions.library import SessionLibrary
 from tests.support.editor import PLAIN, ZED, Editor, RpcError
 from tests.support.in_memory import serving

@@ -14,8 +14,7 @@ from acp_adapter.options.offering import offered_options
 from agent_core.choices import SessionChoices
 from agent_core.errors import RequestError
 from agent_core.home import Home
-from agent_core.providers.knowledge.model_lists import ModelLists
-from agent_core.providers.knowledge.offered import OfferedModel, OfferedProvider
+from agent_core.providers.available_models import ModelLists, OfferedModel, OfferedProvider
 from tests.support.sample_configuration import configuration
 
 SETTINGS = {

@@ -15,8 +15,7 @@ from acp_adapter.options.offering import offered_options
 from agent_core.choices import SessionChoices
 from agent_core.home import Home
 from agent_core.options import Option
-from agent_core.providers.knowledge.model_lists import ModelLists
-from agent_core.providers.knowledge.offered import MOST_SHOWN, OfferedModel, OfferedProvider
+from agent_core.providers.available_models import MOST_SHOWN, ModelLists, OfferedModel, OfferedProvider
 from tests.support.editor_profiles import PROFILES, ZED
 from tests.support.sample_configuration import configuration
 from tests.support.wire import check_outgoing

@@ -7,8 +7,7 @@ import pytest
 from agent_core.asking.route import Member, Route
 from agent_core.errors import AuthRequired
 from agent_core.interrupt import CancelToken
-from agent_core.providers.credentials.pool import CredentialPool
-from agent_core.providers.credentials.state import MemoryPoolState
+from agent_core.providers.credentials import CredentialPool, MemoryPoolState
 from agent_core.providers.errors import ClassifiedError
 from tests.support.choices import choice_for
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_core.asking.route import Member
-from agent_core.providers.credentials.pool import CredentialPool
-from agent_core.providers.credentials.state import MemoryPoolState
+from agent_core.providers.credentials import CredentialPool, MemoryPoolState
 from tests.support.model_server import Disconnect, Garbage, Reply, Status, ToolCall, Usage
 from tests.support.side_tasks import QUESTION, SECOND_KEY, at, key_of, refusal
 from tests.support.wire_agents import KEY

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent_core.providers.base import ModelRequest
+from agent_core.providers.factory import make_provider
 from agent_core.providers.http_provider import joined
-from agent_core.providers.make import make_provider
 from tests.support.choices import choice_for
 
 KEY = "sk-test-0123456789"

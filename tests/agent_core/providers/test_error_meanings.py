@@ -8,7 +8,7 @@ import pytest
 
 from agent_core.errors import ProviderStatusError
 from agent_core.providers.error_facts import ErrorFacts, read_facts
-from agent_core.providers.error_meanings import is_about_one_image, is_too_long, takes_no_images
+from agent_core.providers.error_patterns import is_about_one_image, is_too_long, takes_no_images
 from tests.support.each import each
 
 

@@ -17,8 +17,7 @@ from agent_core.providers.base import (
     ToolCallArguments,
     ToolCallStarted,
 )
-from agent_core.providers.offline import OfflineProvider
-from agent_core.providers.offline_script import HELP
+from agent_core.providers.offline import HELP, OfflineProvider
 from tests.support.agents import Ears, in_background, make_agent
 from tools.environments.guardian import Guardian
 

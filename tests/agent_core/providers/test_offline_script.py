@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from agent_core.providers.base import ReasoningDelta, TextDelta
-from agent_core.providers.offline_script import HELP, Call, Fail, Pause, Say, parse_script
+from agent_core.providers.offline import HELP, Call, Fail, Pause, Say, parse_script
 from tests.support.each import each
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from agent_core.providers.choice import USUAL_WINDOW
-from agent_core.providers.knowledge.windows import Windows
+from agent_core.providers.model_windows import Windows
 from tests.support.agents import Ears
 from tests.support.choices import choice_for
 from tests.support.model_server import Reply, ToolCall, Usage

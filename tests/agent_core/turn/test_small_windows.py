@@ -8,7 +8,7 @@ from agent_core.agent import AIAgent
 from agent_core.asking.route import Member, Route
 from agent_core.callbacks import CallRequested
 from agent_core.context.estimate import text_tokens, tools_tokens
-from agent_core.providers.knowledge.windows import Windows
+from agent_core.providers.model_windows import Windows
 from tests.support.agents import Ears
 from tests.support.choices import choice_for
 from tests.support.model_server import Reply, Status, ToolCall, Usage

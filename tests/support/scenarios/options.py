@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent_core.home import Home
-from agent_core.providers.knowledge.model_lists import ModelLists
-from agent_core.providers.knowledge.offered import OfferedModel
+from agent_core.providers.available_models import ModelLists, OfferedModel
 from tests.support.model_server import Reply
 from tests.support.scenarios.scenario import Scenarios
 from tests.support.scenarios.stage import Stage

@@ -71,7 +71,7 @@ def _told(spec: ServerSpec, tokens: ServerTokens) -> Finding:
             return well(NAME, f"{spec.name}: {spec.command}", server=spec.name)
         step = "Install it, or give its absolute path in mcp_servers."
         return failing(NAME, f"{spec.name}: there is no program {spec.command}", step, server=spec.name)
-    from agent_core.providers.credentials.shared_file import SharedFileError  # noqa: PLC0415 - as above
+    from agent_core.providers.shared_file import SharedFileError  # noqa: PLC0415 - as above
 
     try:
         state = " (signed in)" if tokens.has(spec.url) else ""

@@ -34,7 +34,7 @@ def check_key(case: Case) -> Iterator[Finding]:
     if config is None:
         return
     from agent_core.errors import AuthRequired, KeyMissing, SettingsError  # noqa: PLC0415 - after the settings
-    from agent_core.providers.resolution.resolve import resolve_fallbacks, resolve_model  # noqa: PLC0415 - the same
+    from agent_core.providers.resolve import resolve_fallbacks, resolve_model  # noqa: PLC0415 - the same
     from agent_core.signed_out import SignedOut  # noqa: PLC0415 - the same
 
     try:
@@ -74,7 +74,7 @@ def check_sign_in(case: Case) -> Iterator[Finding]:
     if choice is None or choice.sign_in is None or choice.api_key:
         return
     from agent_core.errors import HermesError, SettingsError, TurnInterrupted  # noqa: PLC0415 - as above
-    from agent_core.providers.resolution.catalog import SIGN_INS  # noqa: PLC0415 - the same
+    from agent_core.providers.catalog import SIGN_INS  # noqa: PLC0415 - the same
     from agent_core.providers.sdk.sign_ins import try_sign_in  # noqa: PLC0415 - the same
 
     where, ended = SIGN_INS[choice.sign_in], threading.Event()
@@ -117,7 +117,7 @@ def check_model(case: Case) -> Iterator[Finding]:
 
 def _choice(case: Case) -> ModelChoice | None:
     from agent_core.errors import HermesError  # noqa: PLC0415 - as above
-    from agent_core.providers.resolution.resolve import resolve_model  # noqa: PLC0415 - the same
+    from agent_core.providers.resolve import resolve_model  # noqa: PLC0415 - the same
     from agent_core.signed_out import SignedOut  # noqa: PLC0415 - the same
 
     config = case.config()

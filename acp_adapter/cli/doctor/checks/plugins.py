@@ -13,7 +13,7 @@ def check_plugins(case: Case) -> Iterator[Finding]:
     """Each plugin, and each project whose own things are trusted."""
     from agent_core.config import ConfigSource  # noqa: PLC0415 - loads what settings are made of
     from agent_core.plugins.plugins import Plugins  # noqa: PLC0415 - the same
-    from agent_core.providers.credentials.shared_file import SharedFileError  # noqa: PLC0415 - the same
+    from agent_core.providers.shared_file import SharedFileError  # noqa: PLC0415 - the same
     from tools.toolsets import load_builtin_tools  # noqa: PLC0415 - the same
 
     plugins = Plugins(ConfigSource(case.home))

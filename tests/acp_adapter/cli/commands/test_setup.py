@@ -22,8 +22,8 @@ from acp_adapter.cli.setup.files import planned_files
 from acp_adapter.cli.setup.plan import Wanted
 from agent_core.config import Configuration, load
 from agent_core.home import Home
-from agent_core.providers.knowledge.discovery import discover_local
-from agent_core.providers.resolution.resolve import resolve_model
+from agent_core.providers.model_discovery import discover_local
+from agent_core.providers.resolve import resolve_model
 from agent_core.signed_out import SignedOut
 from tests.support.fake_sign_ins import TOKEN, FakeSignIns
 from tests.support.list_server import ListServer, model_list

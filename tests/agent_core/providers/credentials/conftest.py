@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.providers.credentials.token_store import FILE_NAME, TokenStore
+from agent_core.providers.token_store import FILE_NAME, TokenStore
 
 ROOT = Path(__file__).parents[4]
 NOW = 1_800_000_000.0

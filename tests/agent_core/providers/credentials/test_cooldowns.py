@@ -7,8 +7,7 @@ from typing import get_args
 
 import pytest
 
-from agent_core.providers.credentials.cooldowns import LONGEST, remaining, reset_time, rest_after
-from agent_core.providers.credentials.records import KeyRecord
+from agent_core.providers.credentials import LONGEST, KeyRecord, remaining, reset_time, rest_after
 from agent_core.providers.errors import Reason
 from tests.agent_core.providers.credentials.conftest import NOW
 from tests.support.each import each

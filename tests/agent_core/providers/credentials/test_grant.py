@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from agent_core.providers.credentials.grant import refresh_grant
-from agent_core.providers.credentials.tokens import OAuthToken, RefreshFailed, RefreshRefused
+from agent_core.providers.token_renewal import refresh_grant
+from agent_core.providers.token_store import OAuthToken, RefreshFailed, RefreshRefused
 from tests.agent_core.providers.credentials.conftest import NOW
 
 SECRETS = ("at-old-secret", "rt-old-secret", "cs-secret")

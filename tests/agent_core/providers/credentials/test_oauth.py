@@ -7,17 +7,16 @@ import threading
 import pytest
 
 from agent_core.errors import TurnInterrupted
-from agent_core.providers.credentials.oauth import OAuthBearer, refresh
-from agent_core.providers.credentials.token_store import TokenStore
-from agent_core.providers.credentials.tokens import OAuthToken, RefreshFailed, RefreshRefused
+from agent_core.providers.token_renewal import OAuthBearer, refresh
+from agent_core.providers.token_store import OAuthToken, RefreshFailed, RefreshRefused, TokenStore
 from tests.agent_core.providers.credentials.conftest import NOW
 from tests.support.waiting import wait_until
 
 RENEW = """
 import sys
 from pathlib import Path
-from agent_core.providers.credentials.oauth import refresh
-from agent_core.providers.credentials.token_store import TokenStore
+from agent_core.providers.token_renewal import refresh
+from agent_core.providers.token_store import TokenStore
 
 polls = 0
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from agent_core.errors import TurnInterrupted
-from agent_core.providers.credentials.outlasting import outlasting
+from agent_core.providers.token_renewal import outlasting
 
 
 def test_the_outcome_is_the_works_whether_it_is_a_value_or_an_error():

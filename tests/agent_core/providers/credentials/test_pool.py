@@ -8,9 +8,14 @@ import threading
 
 import pytest
 
-from agent_core.providers.credentials.credential import NO_KEY, Credential, credential_for
-from agent_core.providers.credentials.pool import CredentialPool
-from agent_core.providers.credentials.state import FilePoolState, MemoryPoolState
+from agent_core.providers.credentials import (
+    NO_KEY,
+    Credential,
+    CredentialPool,
+    FilePoolState,
+    MemoryPoolState,
+    credential_for,
+)
 
 A, B = credential_for("sk-secret-a"), credential_for("sk-secret-b")
 

@@ -13,12 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from agent_core.errors import TurnInterrupted
-from agent_core.providers.credentials.shared_file import SharedFile, SharedFileError
+from agent_core.providers.shared_file import SharedFile, SharedFileError
 
 KILLED_WHILE_WRITING = """
 import os, signal, sys
 from pathlib import Path
-from agent_core.providers.credentials.shared_file import SharedFile
+from agent_core.providers.shared_file import SharedFile
 
 path = Path(sys.argv[1])
 with SharedFile(path, durable=True).locked(30) as draft:

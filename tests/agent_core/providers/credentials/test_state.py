@@ -10,18 +10,25 @@ from dataclasses import replace
 
 import pytest
 
-from agent_core.providers.credentials.credential import credential_for
-from agent_core.providers.credentials.pool import CredentialPool
-from agent_core.providers.credentials.records import KEPT, KeyRecord, ProviderRecord
-from agent_core.providers.credentials.state import FILE_NAME, FilePoolState, MemoryPoolState, pool_state
+from agent_core.providers.credentials import (
+    FILE_NAME,
+    KEPT,
+    CredentialPool,
+    FilePoolState,
+    KeyRecord,
+    MemoryPoolState,
+    ProviderRecord,
+    credential_for,
+    pool_state,
+)
 from tests.agent_core.providers.credentials.conftest import NOW
 
 A, B = credential_for("key-a"), credential_for("key-b")
 REQUESTS = """
 import sys
 from pathlib import Path
-from agent_core.providers.credentials.pool import CredentialPool
-from agent_core.providers.credentials.state import FilePoolState
+from agent_core.providers.credentials import CredentialPool
+from agent_core.providers.credentials import FilePoolState
 
 path, strategy, times = sys.argv[1:]
 state = FilePoolState(Path(path), lock_timeout=30)
@@ -34,7 +41,7 @@ for _ in range(int(times)):
 HOLD = """
 import sys
 from pathlib import Path
-from agent_core.providers.credentials.shared_file import SharedFile
+from agent_core.providers.shared_file import SharedFile
 
 with SharedFile(Path(sys.argv[1]), durable=False).locked(30):
     print("held", flush=True)
@@ -43,9 +50,9 @@ with SharedFile(Path(sys.argv[1]), durable=False).locked(30):
 FAIL = """
 import sys
 from pathlib import Path
-from agent_core.providers.credentials.credential import credential_for
-from agent_core.providers.credentials.pool import CredentialPool
-from agent_core.providers.credentials.state import FilePoolState
+from agent_core.providers.credentials import credential_for
+from agent_core.providers.credentials import CredentialPool
+from agent_core.providers.credentials import FilePoolState
 
 pool = CredentialPool("openai", ["key-a", "key-b"], "fill_first", FilePoolState(Path(sys.argv[1])))
 pool.failed(credential_for("key-a"), "rate_limit")

@@ -8,11 +8,14 @@ from typing import get_args
 
 import pytest
 
-from agent_core.providers.credentials.credential import credential_for
-from agent_core.providers.credentials.pool import CredentialPool
-from agent_core.providers.credentials.records import KeyRecord, ProviderRecord
-from agent_core.providers.credentials.state import MemoryPoolState
-from agent_core.providers.credentials.strategies import STRATEGIES
+from agent_core.providers.credentials import (
+    STRATEGIES,
+    CredentialPool,
+    KeyRecord,
+    MemoryPoolState,
+    ProviderRecord,
+    credential_for,
+)
 from agent_core.settings.model import PoolStrategy
 from tests.support.each import each
 

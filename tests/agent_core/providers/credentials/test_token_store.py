@@ -8,9 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from agent_core.providers.credentials.shared_file import SharedFileError
-from agent_core.providers.credentials.token_store import TokenStore, keep_or_remember
-from agent_core.providers.credentials.tokens import OAuthToken
+from agent_core.providers.shared_file import SharedFileError
+from agent_core.providers.token_store import OAuthToken, TokenStore, keep_or_remember
 from tests.agent_core.providers.credentials.conftest import NOW
 
 TOKEN = OAuthToken(

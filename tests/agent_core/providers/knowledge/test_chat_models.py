@@ -1,6 +1,6 @@
 """What a model's name tells of its work."""
 
-from agent_core.providers.knowledge.chat_models import seems_to_chat
+from agent_core.providers.model_listing import seems_to_chat
 from tests.support.each import each
 
 

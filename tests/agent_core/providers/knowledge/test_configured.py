@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.providers.knowledge.configured import configured_providers, offline_is_chosen
+from agent_core.providers.available_models import configured_providers, offline_is_chosen
 from tests.support.sample_configuration import configuration
 
 OPENAI = {"provider": "openai", "default": "gpt-5.1", "api_key": "k"}

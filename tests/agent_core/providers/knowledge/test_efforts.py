@@ -6,8 +6,7 @@ import pytest
 
 from agent_core.providers.anthropic_messages import thinking
 from agent_core.providers.base import ModelRequest
-from agent_core.providers.knowledge.efforts import available_efforts, effort_in_use
-from agent_core.providers.resolution.resolve import resolve_named
+from agent_core.providers.resolve import available_efforts, effort_in_use, resolve_named
 from tests.support.sample_configuration import configuration
 
 KEYS = {

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from agent_core.providers import pricing as facts_module
+from agent_core.providers.catalog import SERVICES
 from agent_core.providers.choice import ModelFacts
-from agent_core.providers.knowledge import facts as facts_module
-from agent_core.providers.knowledge.facts import facts_of, known_models
-from agent_core.providers.resolution.catalog import SERVICES
+from agent_core.providers.pricing import facts_of, known_models
 from tests.support.each import each
 
 DATA = Path(facts_module.__file__).with_name("model_facts.json")
@@ -123,8 +123,8 @@ def test_the_known_models_are_those_that_have_facts(shipped):
 
 def test_nothing_is_read_before_the_first_question():
     code = (
-        "import sys, agent_core.providers.knowledge.facts as f\n"
-        "from agent_core.providers.knowledge import listing, pricing\n"
+        "import sys, agent_core.providers.pricing as f\n"
+        "from agent_core.providers import model_listing, pricing\n"
         "before = f._models.cache_info().misses\n"
         "f.facts_of('openai', 'gpt-5')\n"
         "print(before, f._models.cache_info().misses, 'httpx2' in sys.modules)"

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from agent_core.providers.choice import Dialect, ModelFacts
-from agent_core.providers.knowledge.facts import facts_of, known_models
-from agent_core.providers.knowledge.listing import MAX_BYTES, known_listing, list_models
+from agent_core.providers.model_listing import MAX_BYTES, known_listing, list_models
+from agent_core.providers.pricing import facts_of, known_models
 from tests.support.choices import choice_for
 from tests.support.list_server import Fixed, ListServer, Silence, model_list
 

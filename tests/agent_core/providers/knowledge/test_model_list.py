@@ -2,7 +2,7 @@
 
 import json
 
-from agent_core.providers.knowledge.model_list import read_page
+from agent_core.providers.model_listing import read_page
 from tests.support.each import each
 
 

@@ -8,17 +8,16 @@ import stat
 import pytest
 
 from agent_core.home import Home
-from agent_core.providers.credentials.token_store import FILE_NAME as TOKENS
-from agent_core.providers.credentials.token_store import TokenStore
-from agent_core.providers.credentials.tokens import OAuthToken
-from agent_core.providers.knowledge.model_lists import (
+from agent_core.providers.available_models import (
     FAILED_GOOD_FOR,
     FILE_NAME,
     GOOD_FOR,
     LOCAL_GOOD_FOR,
     ModelLists,
+    OfferedModel,
 )
-from agent_core.providers.knowledge.offered import OfferedModel
+from agent_core.providers.token_store import FILE_NAME as TOKENS
+from agent_core.providers.token_store import OAuthToken, TokenStore
 from tests.support.sample_configuration import configuration
 
 OPENAI = {"model": {"provider": "openai", "default": "gpt-5.1", "api_key": "k"}}

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from agent_core.providers.choice import ModelFacts
-from agent_core.providers.knowledge.configured import configured_providers
-from agent_core.providers.knowledge.facts import known_models
-from agent_core.providers.knowledge.model_list import ListedModel
-from agent_core.providers.knowledge.offered import (
+from agent_core.providers.available_models import (
     MOST_MODELS,
     OfferedModel,
     OfferedProvider,
     as_offered,
+    configured_providers,
     offered_models,
     shortened,
     with_model,
 )
+from agent_core.providers.choice import ModelFacts
+from agent_core.providers.model_listing import ListedModel
+from agent_core.providers.pricing import known_models
 from tests.support.sample_configuration import configuration
 
 ANTHROPIC = {"provider": "anthropic", "default": "claude-sonnet-4-6", "api_key": "k"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.providers.knowledge.present import present_model, resolve_chosen, split_name
+from agent_core.providers.available_models import present_model, resolve_chosen, split_name
 from tests.support.sample_configuration import configuration
 
 SETTINGS = {

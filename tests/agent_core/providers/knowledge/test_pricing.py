@@ -4,7 +4,7 @@ import pytest
 
 from agent_core.providers.base import Usage
 from agent_core.providers.choice import ModelFacts
-from agent_core.providers.knowledge.pricing import Spent, cost_of
+from agent_core.providers.pricing import Spent, cost_of
 from tests.support.each import each
 
 FACTS = ModelFacts(input_price=2.0, output_price=10.0, cached_price=0.2, written_price=2.5, source="test")

@@ -8,9 +8,8 @@ import threading
 import pytest
 
 from agent_core.home import Home
-from agent_core.providers.knowledge.listing import ModelListing, list_models
-from agent_core.providers.knowledge.model_lists import FILE_NAME, ModelLists
-from agent_core.providers.knowledge.renewal import Renewal
+from agent_core.providers.available_models import FILE_NAME, ModelLists, Renewal
+from agent_core.providers.model_listing import ModelListing, list_models
 from tests.support.list_server import Fixed, ListServer, Silence, model_list
 from tests.support.sample_configuration import configuration
 

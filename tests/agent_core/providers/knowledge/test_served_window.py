@@ -3,7 +3,7 @@
 import pytest
 
 from agent_core.providers.choice import ServedWindow
-from agent_core.providers.knowledge.served_window import advice, read_window
+from agent_core.providers.model_windows import advice, read_window
 from tests.support.each import each
 
 

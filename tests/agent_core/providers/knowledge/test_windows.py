@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from agent_core.providers.choice import ModelFacts, ServedWindow
-from agent_core.providers.knowledge.windows import Windows, ask_server, may_be_asked
+from agent_core.providers.model_windows import Windows, ask_server, may_be_asked
 from tests.support.choices import choice_for
 from tests.support.each import each
 from tests.support.model_server import ModelServer

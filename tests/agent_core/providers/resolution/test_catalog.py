@@ -6,12 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from agent_core.providers.catalog import (
+    SERVICES,
+    belongs_to,
+    check_address,
+    dialect_for,
+    is_local,
+    resolve_mode,
+    same_server,
+    service_at,
+)
 from agent_core.providers.choice import Dialect
-from agent_core.providers.resolution.addresses import belongs_to, check_address, is_local, same_server, service_at
-from agent_core.providers.resolution.catalog import SERVICES
-from agent_core.providers.resolution.catalog_table import BEGIN, END, catalog_table, main, with_table
-from agent_core.providers.resolution.dialects import dialect_for
-from agent_core.providers.resolution.modes import resolve_mode
+from scripts.provider_table import BEGIN, END, catalog_table, main, with_table
 from tests.support.each import each
 
 PAGE = Path(__file__).parents[4] / "docs" / "models.md"

@@ -8,9 +8,9 @@ import pytest
 
 from agent_core.config import Overrides, load
 from agent_core.home import Home
-from agent_core.providers.knowledge.facts import facts_of
-from agent_core.providers.resolution.resolve import resolve_model
-from agent_core.providers.resolution.traits import is_known_to_hear
+from agent_core.providers.catalog import is_known_to_hear
+from agent_core.providers.pricing import facts_of
+from agent_core.providers.resolve import resolve_model
 from tests.support.each import each
 
 

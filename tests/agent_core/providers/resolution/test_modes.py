@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.providers.resolution.catalog import SERVICES
-from agent_core.providers.resolution.modes import resolve_mode
-from agent_core.providers.resolution.traits import (
+from agent_core.providers.catalog import (
+    SERVICES,
     is_gpt_5_class,
     is_openai_reasoning,
+    resolve_mode,
     seems_to_reason,
     takes_temperature,
 )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from agent_core.providers.resolution.catalog import SERVICES
-from agent_core.providers.resolution.names import ALIASES, canonical, split_model, unknown_provider
+from agent_core.providers.catalog import ALIASES, SERVICES, canonical, split_model, unknown_provider
 from tests.support.each import each
 
 MINE = frozenset({"work", "my-box", "local"})

@@ -9,10 +9,10 @@ import pytest
 from agent_core.config import Overrides, load
 from agent_core.errors import AuthRequired, SettingsError
 from agent_core.home import Home
+from agent_core.providers.factory import make_provider
 from agent_core.providers.http_provider import HttpProvider
-from agent_core.providers.make import make_provider
 from agent_core.providers.offline import OfflineProvider
-from agent_core.providers.resolution.resolve import resolve_model
+from agent_core.providers.resolve import resolve_model
 from tests.support.settings_files import configure
 
 LOCAL = "http://127.0.0.1:11434/v1"

@@ -9,7 +9,7 @@ import pytest
 from agent_core.config import Overrides, load
 from agent_core.errors import AuthRequired, SettingsError
 from agent_core.home import Home
-from agent_core.providers.resolution.resolve import resolve_fallbacks, resolve_model, resolve_named
+from agent_core.providers.resolve import resolve_fallbacks, resolve_model, resolve_named
 from tests.support.settings_files import configure
 
 GATEWAY = "https://gateway.example/v1"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from agent_core.providers.base import ModelRequest
+from agent_core.providers.factory import make_provider
 from agent_core.providers.http_provider import joined
 from agent_core.providers.lessons import Lessons
-from agent_core.providers.make import make_provider
 from tests.support.choices import choice_for
 from tests.support.fake_sign_ins import SESSION, TOKEN, FakeSignIns
 

@@ -8,7 +8,7 @@ from agent_core.messages import user_message
 from agent_core.providers.base import (
     ModelRequest,
 )
-from agent_core.providers.make import make_provider
+from agent_core.providers.factory import make_provider
 from tests.support.choices import choice_for
 
 KEY = "bedrock-api-key-0123456789"

@@ -8,7 +8,7 @@ import pytest
 
 from agent_core.errors import RequestError, SessionInUse, UnknownSession
 from agent_core.providers.base import Usage
-from agent_core.providers.knowledge.pricing import Spent
+from agent_core.providers.pricing import Spent
 from agent_core.sessions.archive.archive import SessionArchive
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.live.kept_rows import packed_state, read_state, write_state

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.providers.base import Usage
-from agent_core.providers.knowledge.pricing import Spent
+from agent_core.providers.pricing import Spent
 from agent_core.sessions.archive.deleting import delete_session
 from agent_core.sessions.archive.spending import Spending, spending
 from agent_core.sessions.database.migrating import known_migrations, statements

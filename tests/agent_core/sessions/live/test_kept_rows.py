@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from agent_core.providers.base import Usage
-from agent_core.providers.knowledge.pricing import Spent
+from agent_core.providers.pricing import Spent
 from agent_core.sessions.kept_state import KeptState
 from tests.support.session_database import Desk
 from tools.context import TodoItem

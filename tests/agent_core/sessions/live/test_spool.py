@@ -20,7 +20,7 @@ from agent_core.events import AgentText, ToolRequested, UserSaid
 from agent_core.messages import injected_message, user_message
 from agent_core.prompt_parts import SaidText
 from agent_core.providers.base import Usage
-from agent_core.providers.knowledge.pricing import Spent
+from agent_core.providers.pricing import Spent
 from agent_core.sessions.background.kept import KeptBackground
 from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.files.blobs import BlobStore

@@ -11,7 +11,7 @@ import pytest
 from agent_core.errors import SessionInUse, StoreError, UnknownSession
 from agent_core.events import AgentText
 from agent_core.messages import assistant_message, user_message
-from agent_core.providers.knowledge.pricing import Spent
+from agent_core.providers.pricing import Spent
 from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.live import live_sessions

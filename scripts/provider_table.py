@@ -1,6 +1,6 @@
 """The table of providers in docs/models.md.
 
-`python -m agent_core.providers.resolution.catalog_table docs/models.md` renews it.
+`python -m scripts.provider_table docs/models.md` renews it.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from agent_core.providers.resolution.catalog import CUSTOM, SERVICES, SIGN_INS, Service
-from agent_core.providers.resolution.names import ALIASES
+from agent_core.providers.catalog import ALIASES, CUSTOM, SERVICES, SIGN_INS, Service
 
-BEGIN = "<!-- providers: written by `make docs` from agent_core/providers/resolution/catalog.py -->"
+BEGIN = "<!-- providers: written by `make docs` from agent_core/providers/catalog.py -->"
 END = "<!-- end of providers -->"
 
 
@@ -39,7 +38,7 @@ def with_table(page: str) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Rewrite the page that the arguments name."""
     if len(arguments) != 1:
-        sys.stderr.write("Usage: python -m agent_core.providers.resolution.catalog_table docs/models.md\n")
+        sys.stderr.write("Usage: python -m scripts.provider_table docs/models.md\n")
         return 2
     page = Path(arguments[0])
     page.write_text(with_table(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -12,7 +12,7 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
-from agent_core.providers.knowledge.model_list import UnreadableList, read_page
+from agent_core.providers.model_listing import UnreadableList, read_page
 from tools.light_dataclass import dataclass
 
 USUAL_PORTS: Mapping[str, Sequence[int]] = MappingProxyType(
