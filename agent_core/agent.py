@@ -420,4 +420,5 @@ class AIAgent:
     def _skills_index(self) -> str:
         """The list of skills, for a model that can read them."""
         skills, tools = self._services.skills, self._loop.offered_tools()
-        return skills.index(tools) if skills is not None and "skill_view" in tools else ""
+        can_read = "skill_view" in self._loop.tool_names()
+        return skills.index(tools) if skills is not None and can_read else ""

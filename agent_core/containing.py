@@ -59,11 +59,27 @@ def containment_of(
             settings.cpu_seconds, _bytes(settings.memory_mb), settings.processes, _bytes(settings.file_size_mb)
         ),
         grounds=_Places(settings, real, (own, *unseen)),
+        places_told=_places_told(settings),
+        hosts_told=reachable.told(),
         places=KeptPlaces(real),
         secrets=WorkspaceSecrets(real),
         hosts=hosts,
         on_close=lambda: _close(network.end()),
     )
+
+
+def _places_told(settings: SandboxPart) -> str:
+    """Where commands may change files, in words for the model."""
+    caches = ("package caches",) if settings.caches else ()
+    places = ["the session's directories", "temporary directories", *caches, *settings.writable]
+    return f"{', '.join(places[:-1])} and {places[-1]}"
+
+
+def find_sandbox() -> None:
+    """Find out which sandbox works here, as far as the system prompt tells it."""
+    from tools.environments.sandbox.choice import reaches_hosts  # noqa: PLC0415 - in the background
+
+    reaches_hosts()
 
 
 def load_sandbox() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_core.compressing.engines import engine_of
-from agent_core.containing import load_sandbox
+from agent_core.containing import find_sandbox, load_sandbox
 from agent_core.settings.context import CompressionPart
 from tools.approval.commands import load_classifier
 from tools.redaction.redactor import redact
@@ -23,6 +23,8 @@ def load_for_prompt(*, for_stored: bool) -> None:
         _load_prompt_building()
     get_tool_definitions(quiet=True)
     engine_of(CompressionPart(), "", redact)
+    if not for_stored:
+        find_sandbox()
 
 
 def load_for_calls() -> None:

@@ -32,6 +32,15 @@ What the model can do. Each tool belongs to a toolset; an editor's session has t
 `hermes-acp`, with the tools of [your own](own-tools.md), of plugins and of MCP servers. A tool that needs something
 which is not there (a key, an extra, a browser) is not offered. What a tool does to files, commands and the network
 is asked about as [permissions](../permissions.md) says. Edits tell the model [what they broke](diagnostics.md).
+
+**Names of other agents.** Many models know another agent's tools: `bash`, `Edit`, `str_replace_editor`,
+`file_path`, `cmd`. A name that differs in case, punctuation or a prefix alone (`functions.terminal`) is the tool. A
+call by another agent's name whose arguments plainly map runs as the tool that it means, with a note to the model;
+otherwise the answer shows a call of the right tool. What you are asked, hooks, plan mode, cards and the stored
+conversation always have the real tool, and nothing that the session does not offer is reached. A tool of that very
+name, of yours, a plugin or a server, comes first. Arguments are taken under their usual other names too,
+milliseconds as such (`timeout_ms`). Two that contradict each other, or one that means nothing to a tool that
+changes something, are an error before anything runs; a tool that only looks says which one it has ignored.
 """
 
 

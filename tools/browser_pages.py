@@ -67,7 +67,7 @@ registry.register(
     toolset="browser",
     schema=NAVIGATE,
     handler=browser_navigate,
-    description="Open a page in the browser; returns its outline with refs (@e12) of elements. "
+    description="Open a page in the browser; returns its outline with refs (@e12). "
     "To only read pages use web_extract.",
     check_fn=can_browse,
     untrusted=True,

@@ -30,7 +30,7 @@ SCHEMA: dict[str, Any] = {
         "tasks": {
             "type": "array",
             "items": {"type": "object", "properties": {"goal": {"type": "string"}, "context": {"type": "string"}}},
-            "description": "Several, in place of goal",
+            "description": "Instead of goal",
         },
         "isolated": {"type": "boolean", "description": "On a copy; its changes come back as edits"},
         "background": {"type": "boolean", "description": "Return now; the report comes later"},
@@ -44,7 +44,7 @@ SCHEMA: dict[str, Any] = {
 }
 _TELLS = (
     "Let a sub-agent do work that stands alone, or several do tasks side by side ({at_once} at once). Each sees only "
-    "its goal and context, not this conversation: give paths, what is known, what to report. You get the reports."
+    "its goal and context, not this conversation: give paths, what is known, what to report."
 )
 DESCRIPTION = _TELLS.format(at_once=told_limits().at_once)
 _MOST_TASKS = 32

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import inspect
 import json
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -48,7 +47,7 @@ def dispatch(
     """
     entry = (toolbox or Toolbox()).get(name)
     if entry is None:
-        return unknown_tool(name, [known.name for known in registry.entries()])
+        return unknown_tool(name, [known.name for known in registry.entries()], toolbox)
     ready = checked(entry, arguments)
     if ready.problem:
         return error(ready.problem)
@@ -85,12 +84,11 @@ def dispatch(
     return as_data(result, name, ctx.session_id) if is_data else with_hidden_told(result)
 
 
-def unknown_tool(name: str, known: list[str]) -> ToolResult:
-    """The answer to a tool that does not exist: the nearest real names."""
-    if not known:
-        return error(f"There is no tool {name!r}: no tools are available.")
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known
-    return error(f"There is no tool {name!r}. Did you mean: {', '.join(near)}?")
+def unknown_tool(name: str, known: Collection[str], toolbox: Toolbox | None = None) -> ToolResult:
+    """The answer to a tool that does not exist: what to call in its place."""
+    from tools.calling.meaning import instead  # noqa: PLC0415 - not before the first call
+
+    return error(instead(name, known, (toolbox or Toolbox()).get))
 
 
 def _hooked(entry: ToolEntry, arguments: dict[str, Any], ctx: ToolContext) -> ToolResult:

@@ -22,10 +22,10 @@ _SCHEMA = {
     "required": ["code"],
 }
 _DESCRIPTION = (
-    "Run a Python program that can call tools, for loops over many calls and for results that need filtering first. "
-    "It runs in the project's own Python, sandboxed as commands are."
+    "Run a Python program that can call tools: for many calls, or results that need filtering. "
+    "In the project's Python, sandboxed as commands are."
 )
-_FUNCTIONS = "from hermes_tools import ..., each returns a dict and raises ToolError, or Denied where it is refused:"
+_FUNCTIONS = "from hermes_tools import ...; each returns a dict, or raises ToolError, Denied if it is refused:"
 _MOST_CHARS = 100_000
 
 

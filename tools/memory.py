@@ -25,10 +25,9 @@ SCHEMA: dict[str, Any] = {
             "type": "string",
             "enum": list(get_args(MemoryTarget)),
             "description": "memory: your notes; user: who the user is and wants",
-            "default": "memory",
         },
         "content": {"type": "string", "description": "The new entry"},
-        "old_text": {"type": "string", "description": "A unique part of the entry to replace or remove"},
+        "old_text": {"type": "string", "description": "Unique part of the entry to change"},
         "operations": {
             "type": "array",
             "items": {"type": "object", "properties": _STEP},

@@ -15,7 +15,6 @@ from tools.result import ToolResult
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "mode": {"type": "string", "enum": ["replace", "patch"]},
         "path": {"type": "string"},
         "old_string": {"type": "string", "description": "Exact text of the file; add lines until it is unique"},
         "new_string": {"type": "string", "description": "What takes its place; '' deletes"},
@@ -42,15 +41,17 @@ SCHEMA: dict[str, Any] = {
         },
     },
 }
-DESCRIPTION = "Change files: replace text in one, or patch several. All or nothing. Returns the diff."
+DESCRIPTION = (
+    "Change files: replace text in one (path, old_string, new_string), or several with patch. All or nothing."
+)
 
 
 def patch(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     """Replace pieces of one file, or apply a patch to several; all of it or nothing.
 
     Args:
-        args: mode, path, old_string, new_string, replace_all, edits, patch as in SCHEMA. What is given decides; the
-            mode only where both are.
+        args: path, old_string, new_string, replace_all, edits, patch as in SCHEMA. What is given decides; a
+            `mode` (replace or patch), of which no model is told, only where both are.
         kw: `ctx`, the call's ToolContext.
 
     Returns:
@@ -58,18 +59,24 @@ def patch(args: Mapping[str, Any], **kw: Any) -> ToolResult:
         quite as written, and with problems that the change made.
 
     Raises:
-        ToolError: not found (what comes closest is shown), not unique, refused. ToolInterrupted.
+        ToolError: both or neither given, not found (what comes closest is shown), not unique, refused.
+        ToolInterrupted.
     """
     ctx = require_context(kw)
     text = arguments.text(args, "patch", "")
-    mode = arguments.choice(args, "mode", ("replace", "patch"), "replace")
+    mode = arguments.choice(args, "mode", ("replace", "patch"), "")
     replaces = bool(args.get("old_string") or args.get("edits"))
-    if text.strip() and (mode == "patch" or not replaces):
+    if text.strip() and replaces and not mode:
+        raise ToolError("Give either old_string and new_string, or edits, or patch. Nothing was changed.")
+    if text.strip() and not (replaces and mode == "replace"):
         from tools.patching.applying import apply_patch  # noqa: PLC0415 - loaded when it is used
 
         return apply_patch(text, arguments.text(args, "path", "").strip(), ctx)
-    if mode == "patch" and not replaces:
-        raise ToolError("The argument 'patch' is missing: it begins with *** Begin Patch and *** Update File: path.")
+    if not replaces and args.get("old_string") is None:
+        raise ToolError(
+            "path, old_string and new_string are missing; or patch, which begins with *** Begin Patch and *** Update "
+            "File: path. Nothing was changed."
+        )
     from tools.patching.editing import edit_file  # noqa: PLC0415 - loaded when it is used
 
     return edit_file(args, ctx)

@@ -36,7 +36,8 @@ SCHEMA: dict[str, Any] = {
     "required": ["pattern"],
 }
 DESCRIPTION = (
-    "Search file contents, or file names (target=files, newest first). Obeys .gitignore. Prefer it to grep and find."
+    "Search file contents, or file names (target=files, newest first). Obeys .gitignore. Prefer it to grep and find "
+    "in terminal."
 )
 _MAX_CONTEXT = 50
 _MAX_LOCATIONS = 20

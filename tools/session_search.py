@@ -29,7 +29,7 @@ SCHEMA: dict[str, Any] = {
     },
 }
 DESCRIPTION = (
-    'Past sessions with this user. query finds words in all of them ("phrase", prefix*, -without); session_id shows '
+    'Past sessions with this user. query finds words in them ("phrase", prefix*, -without); session_id shows '
     "one's beginning and end, with around_message_id the messages near one; nothing lists the latest."
 )
 _DEFAULT_SESSIONS, _MOST_SESSIONS = 3, 10

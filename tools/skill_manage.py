@@ -39,7 +39,7 @@ SCHEMA: dict[str, Any] = {
     "required": ["action", "name"],
 }
 DESCRIPTION = (
-    "Write or mend a skill of the user's. SKILL.md: a YAML head between --- lines with name and description (what it "
+    "Write or fix a skill of the user's. SKILL.md: a YAML head between --- lines with name and description (what it "
     "does, when to use it), then instructions. patch replaces a unique old_string."
 )
 

@@ -21,25 +21,25 @@ from tools.shell.processes import Processes, ProcessSpec
 _SCHEMA = {
     "type": "object",
     "properties": {
-        "command": {"type": "string", "description": "Shell command (bash)."},
-        "background": {"type": "boolean", "description": "Return at once: for servers and long work. See `process`."},
-        "timeout": {"type": "number", "description": "Seconds; default 180, at most 600."},
-        "workdir": {"type": "string", "description": "Directory for this call only."},
-        "pty": {"type": "boolean", "description": "Run at a terminal: for REPLs and prompts."},
-        "unsandboxed": {"type": "boolean", "description": "Ask the user to run it without the sandbox."},
-        "notify_on_complete": {"type": "boolean", "description": "Background: you are told of its end."},
+        "command": {"type": "string", "description": "Shell command (bash)"},
+        "background": {"type": "boolean", "description": "Return at once: for servers and long work; see `process`"},
+        "timeout": {"type": "number", "description": "Seconds; default 180, at most 600"},
+        "workdir": {"type": "string", "description": "Directory for this call only"},
+        "pty": {"type": "boolean", "description": "Run at a terminal: for REPLs and prompts"},
+        "unsandboxed": {"type": "boolean", "description": "Ask the user to run it without the sandbox"},
+        "notify_on_complete": {"type": "boolean", "description": "Background: you are told of its end"},
         "watch_patterns": {
             "type": "array",
             "items": {"type": "string"},
-            "description": "Background: tell of lines with these texts.",
+            "description": "Background: tell of lines with these texts",
         },
     },
     "required": ["command"],
 }
 _DESCRIPTION = (
     "Run a shell command; stdout and stderr come back together. `cd` and exported variables last. "
-    "Nobody can type into it: use non-interactive flags. Do not use it to read, "
-    "search or edit files where another tool can."
+    "Nobody can type into it: use non-interactive flags. A pipe's exit code is its last part's; if one fails, "
+    "each part's status is told. Do not use it to read, search or edit files where another tool can."
 )
 _FIRST_LOOK_SECONDS = 0.25
 

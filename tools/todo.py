@@ -31,7 +31,7 @@ SCHEMA: dict[str, Any] = {
                 },
             },
         },
-        "merge": {"type": "boolean", "description": "Change items by id, keep the rest", "default": False},
+        "merge": {"type": "boolean", "description": "Change items by id, keep the rest"},
     },
 }
 DESCRIPTION = (

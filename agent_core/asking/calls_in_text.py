@@ -7,7 +7,6 @@ of any page or file that the model reads could have one made.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from agent_core.asking.call_marks import KEYS, has_mark, is_marked
 from agent_core.asking.quotations import Quotations
 from agent_core.messages import Message
 from tools.calling.coercion import kinds_of
+from tools.calling.meaning import instead, meant_call
 from tools.calling.validation import checked
 from tools.light_dataclass import dataclass
 from tools.registry import ToolEntry
@@ -208,18 +208,24 @@ class _Reader:
                 raise NoCall
 
     def _fitting(self, name: str, arguments: Any, source: str) -> WrittenCall:
-        if (schema := self._tools.get(name)) is None:
-            near = difflib.get_close_matches(name, self._tools, n=3, cutoff=0.4) or list(self._tools)
-            self._broken(f"there is no tool {name!r}; there is {', '.join(near)}")
         if isinstance(arguments, str):
             text, problem = settled_arguments(arguments)
             arguments = json.loads(text)
         else:
             problem = None if isinstance(arguments, dict) else "The arguments must be one JSON object."
-        problem = problem or checked(ToolEntry(name, "", schema, _never, ""), arguments).problem
+        meant = meant_call(name, {} if problem else arguments, self._tools, self._entry)
+        entry = self._entry(meant.name)
+        # Without a mark, what looks like a call is one only if it names a tool as it was offered.
+        if entry is None or (meant.name != name and not self._marked):
+            self._broken(instead(name, self._tools, self._entry).rstrip(".?"))
+        problem = problem or checked(entry, meant.arguments).problem
         if problem:
             raise UnreadableCall(problem)
         return WrittenCall(name, json.dumps(arguments, ensure_ascii=False), source)
+
+    def _entry(self, name: str) -> ToolEntry | None:
+        schema = self._tools.get(name)
+        return None if schema is None else ToolEntry(name, "", schema, _never, "")
 
     def _skip(self, form: re.Pattern[str]) -> re.Match[str] | None:
         if (found := form.match(self._text, self._at)) is not None:

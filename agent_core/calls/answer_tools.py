@@ -52,7 +52,9 @@ def runners_of(
         here = replace(workspace, seen=seen, settings=workspace.settings.for_programs())
         return make(here, services(nested), token=token, refuse=refuse, parent=parent, for_program=True)
 
-    nested = NestedCalls(turn, CallIds(session.call_ids), offered, workspace.seen, nested_runner)
+    nested = NestedCalls(
+        turn, CallIds(session.call_ids), offered, workspace.seen, nested_runner, tools=workspace.tools
+    )
     runner = make(
         workspace,
         services(nested),

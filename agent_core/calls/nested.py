@@ -21,6 +21,7 @@ from tools.files.seen import FilesSeen
 from tools.light_dataclass import dataclass
 from tools.programs.seen import SeenByProgram
 from tools.result import ToolResult
+from tools.toolbox import Toolbox
 
 Refuse = Callable[[ToolCall], str]
 MakeRunner = Callable[["NestedCalls", str, CancelToken, FilesSeen, Refuse], ToolRunner]
@@ -44,12 +45,21 @@ class NestedCalls:
         seen: what the session's model knows of files.
         make_runner: what runs the calls of one that makes them: these calls, its id, what ends it, what it knows of
             files, and who is asked right before a call runs.
+        tools: the session's tools.
     """
 
     def __init__(
-        self, turn: Turn, ids: CallIds, offered: frozenset[str], seen: FilesSeen, make_runner: MakeRunner
+        self,
+        turn: Turn,
+        ids: CallIds,
+        offered: frozenset[str],
+        seen: FilesSeen,
+        make_runner: MakeRunner,
+        *,
+        tools: Toolbox,
     ) -> None:
         self.offered = offered
+        self._tools = tools
         self._turn = turn
         self._ids = ids
         self._seen = seen
@@ -63,6 +73,8 @@ class NestedCalls:
         Raises:
             ToolInterrupted: `interrupt` has ended it.
         """
+        from tools.calling.meaning import meant_call  # noqa: PLC0415 - not before the first call
+
         token = CancelToken()
         forget = interrupt.on_cancel(token.cancel)
         try:
@@ -70,7 +82,8 @@ class NestedCalls:
                 maker = self._makers.setdefault(parent, _Maker(SeenByProgram(self._seen)))
                 maker.count += 1
                 call_id = self._ids.unique(f"{parent}-{maker.count}")
-            source = tool_call(call_id, name, json.dumps(dict(arguments), ensure_ascii=False))
+            meant = meant_call(name, arguments, self.offered, self._tools.get)
+            source = tool_call(call_id, meant.name, json.dumps(meant.arguments, ensure_ascii=False))
             runner = self._make_runner(self, parent, token, maker.seen, self._refusal)
             with maker.order.entered(runner.planned(source), token):
                 ((_, result),) = runner.run((source,))

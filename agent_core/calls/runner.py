@@ -179,7 +179,7 @@ class ToolRunner:
 
     def _dispatch(self, call: _Call) -> ToolResult:
         if call.name not in self._offered:
-            return unknown_tool(call.name, sorted(self._offered))
+            return unknown_tool(call.name, self._offered, self._workspace.tools)
         if call.problem:
             return error(call.problem)
         context = self._workspace.context(

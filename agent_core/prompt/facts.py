@@ -5,15 +5,21 @@ from __future__ import annotations
 import datetime as dt
 import os
 import platform
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from tools.environments.containment import Containment
 from tools.environments.git_state import GitState, git_state
 from tools.environments.own_programs import PROGRAMS
+from tools.environments.programs.interpreter import project_interpreter
 from tools.light_dataclass import dataclass
 
 ALWAYS = ("rg",)
+_MOST_CHARS = 4_096
+_VERSION = re.compile(r"^version(?:_info)?\s*=\s*(\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
+_NAMED = re.compile(r"python(\d\.\d+)$")
 # A program counts where one of these files is in the session's directory.
 PROJECT_PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "uv": ("pyproject.toml", "uv.lock"),
@@ -48,6 +54,8 @@ class PromptFacts:
         machine: what people call the machine; '' for this one.
         copy: what the working directory there is a copy of, and what becomes of changes; '' for no copy.
         shell: what runs commands.
+        python: which Python the project's programs run in, and which one commands find; '' where it is not known.
+        commands: how far commands are confined, and which hosts they reach; '' where nobody here knows.
         git: the repository that `cwd` is in; None where it is in none.
         programs, missing: those that the project's files ask for: on PATH, and not there.
     """
@@ -60,6 +68,8 @@ class PromptFacts:
     git: GitState | None = None
     programs: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    python: str = ""
+    commands: str = ""
     machine: str = ""
     copy: str = ""
 
@@ -71,12 +81,59 @@ def gather_facts(cwd: Path, roots: tuple[Path, ...], *, seconds: float = 1.0) ->
         cwd=cwd,
         roots=roots,
         today=dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat(),
-        system=f"{platform.system()} {platform.release()}",
+        system=platform.system(),
         shell="bash" if PROGRAMS.find("bash") else "sh",
         git=git_state(cwd, seconds=seconds),
         programs=programs,
         missing=missing,
+        python=_python(cwd),
     )
+
+
+def confinement_told(containment: Containment) -> str:
+    """What the model should know of the sandbox before a command is refused; true in every mode of the session."""
+    if containment.elsewhere():
+        return ""
+    if containment.level == "full":
+        return "Commands run without a sandbox."
+    if not containment.contains:
+        return "No sandbox works here: commands that are not plainly harmless may need the user's permission."
+    writes = "nowhere" if containment.level == "read-only" else f"only to {containment.places_told}"
+    return f"Sandbox: commands write {writes}; {_reach(containment)}."
+
+
+def _reach(containment: Containment) -> str:
+    from tools.environments.sandbox.choice import reaches_hosts  # noqa: PLC0415 - with the first prompt
+
+    if containment.network == "on":
+        return "they reach every host"
+    if containment.network == "off" or not reaches_hosts():
+        return "they reach no host"
+    if not containment.hosts_told:
+        return "hosts may need the user's permission"
+    return f"they reach {', '.join(containment.hosts_told)}; other hosts may need the user's permission"
+
+
+def _python(cwd: Path) -> str:
+    """The project's Python, and the one that commands find where that is another. Nothing is run for it."""
+    project = project_interpreter(cwd, {}, os.environ)
+    on_path = shutil.which("python3") or shutil.which("python")  # noqa: TID251 - what commands find
+    command = on_path or project.path
+    found = f"{command}{_version(Path(command))}"
+    if project.is_system or Path(command) == Path(project.path):
+        return found
+    return f"{project.shown}{_version(Path(project.path))}; the command python3 is {found}"
+
+
+def _version(program: Path) -> str:
+    """The version of a Python: its virtual environment or its name tells it."""
+    try:
+        with (program.parent.parent / "pyvenv.cfg").open(encoding="utf-8", errors="replace") as file:
+            found = _VERSION.search(file.read(_MOST_CHARS))
+    except OSError:
+        found = None
+    found = found or _NAMED.search(os.path.realpath(program))
+    return f" ({found[1]})" if found else ""
 
 
 def _programs(cwd: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Literal, get_args
 
+from agent_core.prompt.guidance import SUB_AGENT
+
 Family = Literal["gpt", "claude", "gemini", "open", "small", "default"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 
@@ -32,43 +34,47 @@ _ACT = """\
 _CARRY_ON = (
     "- Go on until what was asked is done and checked; end the turn only then, or when only the user can help."
 )
+# What a sub-agent, which has no user, is told in place of these words.
+_OF_SUB_AGENT: Mapping[str, str] = {
+    "end the turn only then, or when only the user can help": "end only then, or when you cannot go on",
+    "say what you assumed; ask only where a wrong guess would cost the user work": "say what you assumed",
+    "- Answer in the language that the user writes in.": "- Answer in the language of the task.",
+}
 
 _TEXTS: Mapping[Family, str] = {
     "gpt": f"""\
 {_ACT}
 {_CARRY_ON}
 - Decide small things yourself and say what you assumed; ask only where a wrong guess would cost the user work.
-- Change files with patch or write_file, not with scripts or here-documents in the terminal.
-- Independent look-ups (files, searches) go into one answer as parallel calls.""",
+- Change files with patch or write_file, not with scripts or here-documents in the terminal.""",
     "claude": f"""\
 {_CARRY_ON}
 - Do what was asked and no more: no extra files, documents, options or refactoring beside it.
-- Report what you saw: a test that fails, or was not run, is said to be so. Never make a test pass by weakening it.
-- Independent look-ups (files, searches) go into one answer as parallel calls.""",
+- Report what you saw: a test that fails, or was not run, is said to be so. Never weaken a test to make it pass.""",
     "gemini": f"""\
 {_ACT}
 {_CARRY_ON}
 - Give full paths, as a tool told you them; read a file again before a second edit of the same place.
 - Before you use a library, see that the project has it already.
-- Do not run the same call again and hope for another result: change something, or say what hinders you.""",
+- Do not run the same call again and hope for another result: change something, or say what blocks you.""",
     "open": f"""\
 {_ACT}
 {_CARRY_ON}
 - Call tools through the tool interface only, with exactly their schemas' parameters; never write a call as text.
 - Old text in an edit is copied from the file as read_file showed it, without the line numbers.
-- Where a call failed, read its error and mend that; do not send it again unchanged.
+- Where a call failed, read its error and fix that; do not send it again unchanged.
 - Answer in the language that the user writes in.""",
     "small": f"""\
 {_ACT}
 - One step at a time: look, change one thing, check it, go on.
 - Call tools through the tool interface only, with exactly their schemas' parameters; never write a call as text.
 - Old text in an edit is copied from the file as read_file showed it, without the line numbers.
-- Where a call failed, read its error and mend that; do not send it again unchanged.
+- Where a call failed, read its error and fix that; do not send it again unchanged.
 - Keep answers short. When what was asked is done, say so in a sentence and stop.""",
     "default": f"""\
 {_ACT}
 {_CARRY_ON}
-- Where a call failed, read its error and mend that; do not send it again unchanged.""",
+- Where a call failed, read its error and fix that; do not send it again unchanged.""",
 }
 
 
@@ -85,6 +91,10 @@ def family_of(model: str) -> Family:
     return family
 
 
-def family_text(family: Family) -> str:
+def family_text(family: Family, platform: str = "") -> str:
     """What a model of the family is told of tools and of carrying on."""
-    return f"# Working with tools\n{_TEXTS[family]}"
+    text = _TEXTS[family]
+    if platform == SUB_AGENT:
+        for words, others in _OF_SUB_AGENT.items():
+            text = text.replace(words, others)
+    return f"# Working with tools\n{text}"

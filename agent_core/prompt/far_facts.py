@@ -9,7 +9,7 @@ from pathlib import Path
 from agent_core.prompt.facts import ALWAYS, PROJECT_PROGRAMS, PromptFacts
 from tools.environments.backends import Elsewhere
 from tools.environments.far.wrapping import quoted
-from tools.environments.git_state import GitState
+from tools.environments.git_state import GitState, commit_of
 from tools.errors import CommandError
 
 # The commit is looked at in a repository with settings of ours that borrows the objects, as `tools.environments.git`
@@ -25,7 +25,7 @@ trap 'rm -rf "$own"' EXIT
 mkdir "$own/refs" && ln -s "$objects" "$own/objects" && echo 'ref: refs/heads/none' >"$own/HEAD" || exit 0
 export GIT_DIR="$own" GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null HOME=/dev/null XDG_CONFIG_HOME=/dev/null
 export GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1
-echo "commit $(git --no-pager log -1 --no-decorate --no-color '--format=%h %cs' "$head" 2>/dev/null)"
+echo "commit $(git --no-pager log -1 --no-decorate --no-color '--format=%h %cs %s' "$head" 2>/dev/null)"
 exit 0
 """
 
@@ -53,6 +53,7 @@ def far_facts(elsewhere: Elsewhere) -> PromptFacts:
         git=_git(lines),
         programs=tuple(name for name in (*ALWAYS, *wanted) if name in machine.programs),
         missing=tuple(name for name in wanted if name not in machine.programs),
+        python="" if machine.python is None else f"python3 {machine.python[0]}.{machine.python[1]}",
         machine=elsewhere.where,
     )
 
@@ -60,4 +61,4 @@ def far_facts(elsewhere: Elsewhere) -> PromptFacts:
 def _git(lines: Sequence[str]) -> GitState | None:
     told = dict(line.split(" ", 1) for line in lines if line.startswith(("top ", "branch ", "commit ")))
     top = told.get("top", "")
-    return GitState(Path(top), told.get("branch", ""), None, told.get("commit", "").strip()) if top else None
+    return GitState(Path(top), told.get("branch", ""), None, *commit_of(told.get("commit", ""))) if top else None

@@ -13,7 +13,7 @@ from agent_core.prompt.context_files.telling import HEADING, left_out_line, told
 from agent_core.prompt.environment import environment_text
 from agent_core.prompt.facts import PromptFacts
 from agent_core.prompt.families import Family, family_text
-from agent_core.prompt.guidance import MORE, offered_text, working_text
+from agent_core.prompt.guidance import MORE, MORE_OF_SUB_AGENT, SUB_AGENT, offered_text, working_text
 from agent_core.prompt.identity import DEFAULT_IDENTITY
 from agent_core.prompt.platforms import platform_text
 from tools.calling.by_name import MORE_TOOLS
@@ -71,13 +71,19 @@ def build_system_prompt(sources: PromptSources) -> SystemPrompt:
     return SystemPrompt(tuple(layer for layer in _layers(sources) if layer.text))
 
 
+def _offered(sources: PromptSources) -> str:
+    """A sub-agent has no user whose wishes it could keep, and nobody to offer anything to."""
+    return "" if sources.platform == SUB_AGENT else offered_text(sources.tools, skills=bool(sources.skills_index))
+
+
 def _layers(sources: PromptSources) -> Iterator[Layer]:
     yield Layer("identity", sources.soul or DEFAULT_IDENTITY)
     yield Layer("platform", platform_text(sources.platform))
-    yield Layer("guidance", working_text(sources.tools))
-    yield Layer("model family", family_text(sources.family))
-    yield Layer(MORE_TOOLS, MORE if MORE_TOOLS in sources.tools else "")
-    yield Layer("memory, skills, search", offered_text(sources.tools))
+    yield Layer("guidance", working_text(sources.platform))
+    yield Layer("model family", family_text(sources.family, sources.platform))
+    more = MORE_OF_SUB_AGENT if sources.platform == SUB_AGENT else MORE
+    yield Layer(MORE_TOOLS, more if MORE_TOOLS in sources.tools else "")
+    yield Layer("memory, skills, search", _offered(sources))
     yield Layer("skills index", sources.skills_index)
     files = sources.context_files
     yield Layer("rules of the project", HEADING if files.files or files.left_out else "")

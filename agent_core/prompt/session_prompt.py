@@ -10,7 +10,7 @@ from agent_core.prompt.context_files.loaded import ContextFiles
 from agent_core.prompt.context_files.loading import load_context_files
 from agent_core.prompt.context_files.region import region_of
 from agent_core.prompt.context_files.settings import chars_of_a_file
-from agent_core.prompt.facts import PromptFacts, gather_facts
+from agent_core.prompt.facts import PromptFacts, confinement_told, gather_facts
 from agent_core.prompt.families import family_of
 from agent_core.prompt.identity import read_soul
 from agent_core.prompt.layers import PromptSources, SystemPrompt, build_system_prompt
@@ -35,13 +35,14 @@ def session_prompt(
         choice: the model that is asked first: its family and its window count.
         tools: names of those that are offered.
     """
-    with ThreadPoolExecutor(1, thread_name_prefix="facts") as beside:
+    with ThreadPoolExecutor(2, thread_name_prefix="facts") as beside:
         facts = beside.submit(_facts, workspace)
+        confined = beside.submit(_confinement, workspace)
         soul, wrong = ("", "") if settings.home is None else read_soul(settings.home)
         max_chars = chars_of_a_file(choice.context_length, settings.context_files.max_chars)
         files = _context_files(workspace, settings, max_chars)
         sources = PromptSources(
-            facts.result(),
+            replace(facts.result(), commands=confined.result()),
             platform=platform,
             family=family_of(choice.model),
             tools=tools,
@@ -60,6 +61,10 @@ def _facts(workspace: Workspace) -> PromptFacts:
 
     copied = workspace.copied
     return replace(far_facts(workspace.elsewhere), copy="" if copied is None else copied.described())
+
+
+def _confinement(workspace: Workspace) -> str:
+    return confinement_told(workspace.containment) if workspace.elsewhere is None else ""
 
 
 def _context_files(workspace: Workspace, settings: PromptSettings, max_chars: int) -> ContextFiles:

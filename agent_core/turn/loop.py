@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
 from zlib import crc32
@@ -15,7 +16,7 @@ from agent_core.asking.route import Route
 from agent_core.asking.survive import Asker, Patience
 from agent_core.background.delivery import deliver, learn_from
 from agent_core.budget import PROGRAMMATIC
-from agent_core.callbacks import Status, Step
+from agent_core.callbacks import AgentCallbacks, Status, Step
 from agent_core.calls.answer_tools import runners_of
 from agent_core.calls.result_images import result_content
 from agent_core.compressing.session_compression import CompressionListeners, SessionCompression
@@ -156,8 +157,9 @@ class TurnLoop:
 
     def _called(self, turn: Turn, asker: Asker, reply: Reply, ending: Ending) -> tuple[StopReason, str] | None:
         """Do what an answer calls for; how the turn ends, where it ends with that."""
+        reply, notes = self._understood(reply)
         self._remember(turn, asker, reply)
-        self._use_tools(turn, reply)
+        self._use_tools(turn, reply, notes)
         if all(call["function"]["name"] in PROGRAMMATIC for call in reply.tool_calls):
             turn.budget.refund()
         if pass_on(turn, self._hooks(turn), turn.steering.take()) or self._tell_news(turn):
@@ -228,7 +230,7 @@ class TurnLoop:
             history=turn.history,
             compression=self._compression(turn),
             token=turn.token,
-            callbacks=turn.callbacks,
+            callbacks=self._naming(turn.callbacks),
             ids=CallIds(self.services.call_ids),
             omissions=self.services.omissions,
             prefix=self.services.prefix,
@@ -236,6 +238,22 @@ class TurnLoop:
             count=lambda usage, choice: self._count(turn, usage, choice),
             patience=self.patience,
         )
+
+    def _naming(self, callbacks: AgentCallbacks) -> AgentCallbacks:
+        """The listeners, of which the one that hears of a call's beginning hears the tool's real name."""
+        begun = callbacks.tool_gen_callback
+        if begun is None:
+            return callbacks
+
+        def named(call_id: str, name: str) -> None:
+            offered = self.tool_names()
+            if name not in offered:
+                from tools.calling.meaning import announced_name  # noqa: PLC0415 - most names are right
+
+                name = announced_name(name, offered, self.workspace.tools.get)
+            begun(call_id, name)
+
+        return replace(callbacks, tool_gen_callback=named)
 
     def _compression(self, turn: Turn) -> TurnCompression:
         services, session = self.services, None
@@ -337,7 +355,32 @@ class TurnLoop:
         turn.history.remember(reply.message(turn.route.choice))
         asker.carried.clear()
 
-    def _use_tools(self, turn: Turn, reply: Reply) -> None:
+    def _understood(self, reply: Reply) -> tuple[Reply, Mapping[str, str]]:
+        """The answer with each call as it is meant, and notes for the model on the names that it used, by call id.
+
+        So it is stored and given back: servers refuse calls of tools that they were not told of.
+        """
+        from tools.calling.meaning import understood  # noqa: PLC0415 - not before the first call
+
+        notes: dict[str, str] = {}
+        calls: list[ToolCall] = []
+        offered = self.tool_names()
+        for call in reply.tool_calls:
+            said = call["function"]
+            meant = None
+            if call["id"] not in reply.problems:
+                with contextlib.suppress(ValueError):
+                    given = parse_arguments(said["arguments"])
+                    meant = understood(said["name"], given, offered, self.workspace.tools.get)
+            if meant is None:
+                calls.append(call)
+                continue
+            calls.append(tool_call(call["id"], meant.name, json.dumps(meant.arguments, ensure_ascii=False)))
+            if meant.note:
+                notes[call["id"]] = meant.note
+        return replace(reply, tool_calls=tuple(calls)), notes
+
+    def _use_tools(self, turn: Turn, reply: Reply, notes: Mapping[str, str]) -> None:
         workspace = self.workspace
         if self.services.behind:
             workspace = replace(workspace, tools=workspace.tools.plus(more_tools_entry(self.services.behind)))
@@ -354,7 +397,8 @@ class TurnLoop:
         for said, (call, result) in zip(reply.tool_calls, runner.run(meant, reply.problems), strict=True):
             turn.edits.see(call, result)
             learn_from(self.services.news, call, result)
-            text = with_warning(result.text, nested.take_warnings(call["id"]), "calls_warning")
+            text = with_warning(result.text, notes.get(call["id"], ""), "name_note")
+            text = with_warning(text, nested.take_warnings(call["id"]), "calls_warning")
             text = with_warning(text, turn.repeats.see(call, result))
             if said is reply.tool_calls[-1]:
                 text = with_warning(text, turn.budget.warning(), "budget_warning")

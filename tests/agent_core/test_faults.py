@@ -258,9 +258,9 @@ def test_broken_arguments_are_mended_or_answered_and_later_requests_are_valid(
 
 
 def test_an_unknown_tool_is_answered_with_the_nearest_real_one(model_server, over, protocol):
-    model_server.add(Reply("", tool_calls=[ToolCall("c", "readfile", {"path": "x"})]), Reply(TEXT))
+    model_server.add(Reply("", tool_calls=[ToolCall("c", "read_fil", {"path": "x"})]), Reply(TEXT))
     result = over(wired(model_server.base_url, protocol)).run_conversation("read")
-    assert "read_file" in str(result["messages"][2]["content"])
+    assert "Did you mean: read_file" in str(result["messages"][2]["content"])
 
 
 def test_a_long_answer_is_continued_and_read_as_one(model_server, over, protocol):

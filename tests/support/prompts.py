@@ -13,9 +13,16 @@ FACTS = PromptFacts(
     cwd=CWD,
     roots=(CWD, Path("/srv/projects/shared-library")),
     today="2031-02-03",
-    system="Linux 6.8.0-31-generic",
+    system="Linux",
     shell="bash",
-    git=GitState(CWD, "feature/a-branch-with-a-long-name", is_dirty=True, commit="1a2b3c4 2031-02-01"),
+    git=GitState(
+        CWD, "feature/a-branch-with-a-long-name", is_dirty=True, commit="1a2b3c4 2031-02-01", subject="Fix sums"
+    ),
+    python=".venv/bin/python3 (3.12.4); the command python3 is /usr/bin/python3 (3.11)",
+    commands=(
+        "Sandbox: commands write only to the session's directories, temporary directories and package caches; they "
+        "reach package registries, github.com; other hosts may need the user's permission."
+    ),
     programs=("rg", "uv", "python3", "node", "npm", "make", "docker"),
     missing=("cargo",),
 )

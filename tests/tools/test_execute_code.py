@@ -271,6 +271,15 @@ def test_the_model_is_told_of_those_functions_only_whose_tools_it_has():
     assert "patch(" not in described(enabled=("files", "code_execution"), disabled=("patch",))
 
 
+def test_the_model_is_told_of_all_that_a_program_can_name():
+    [text] = [each["function"]["description"] for each in get_tool_definitions(("hermes-acp",))
+              if each["function"]["name"] == "execute_code"]  # fmt: skip
+    for name in NAMES & {entry.name for entry in select(("hermes-acp",))}:
+        (line,) = (line for line in text.splitlines() if line.startswith(f"{name}("))
+        takes = {part.rstrip("?").split("=")[0] for part in line[len(name) + 1 : line.index(")")].split(", ")}
+        assert takes == registry.get(name).schema["properties"].keys()
+
+
 def test_a_tool_that_the_model_does_not_have_no_program_has(tmp_path):
     with program_bench(tmp_path, disabled_toolsets=("search_files",)) as bench:
         payload = bench.run("from hermes_tools import search_files")

@@ -9,6 +9,7 @@ import pytest
 
 import tools.patch  # noqa: F401 - registers the tool
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context, payload
+from tools.registry import registry
 from tools.result import ShownDiff, ToolResult
 
 FILE = "def a():\n    return 1\n\n\ndef b():\n    return 2\n"
@@ -104,7 +105,28 @@ def test_a_patch_that_cannot_be_meant_says_what_to_do(tmp_path: Path, old: str, 
 
 
 def test_another_mode_is_a_clear_error(tmp_path: Path):
-    assert "replace" in error_of(patched(tmp_path, FILE, "return 1", "x", mode="rewrite"))
+    assert "one of replace, patch" in error_of(patched(tmp_path, FILE, "return 1", "x", mode="rewrite"))
+
+
+PATCH = "*** Begin Patch\n*** Add File: new.py\n+x\n*** End Patch"
+
+
+def test_with_a_replacement_and_a_patch_nothing_is_guessed(tmp_path: Path):
+    assert "Give either old_string" in error_of(patched(tmp_path, FILE, "return 1", "x", patch=PATCH))
+    assert not (tmp_path / "new.py").exists()
+
+
+@pytest.mark.parametrize(("mode", "is_made"), [("patch", True), ("replace", False)])
+def test_a_mode_beside_both_says_which_counts(tmp_path: Path, mode: str, is_made: bool):
+    patched(tmp_path, FILE, "return 1", "return 7", patch=PATCH, mode=mode)
+    assert (tmp_path / "new.py").exists() is is_made
+    assert ("return 7" in (tmp_path / "f.py").read_text()) is not is_made
+
+
+def test_a_mode_is_not_told_of(tmp_path: Path):
+    entry = registry.get("patch")
+    assert entry is not None
+    assert "mode" not in entry.schema["properties"]
 
 
 def test_a_miss_shows_the_closest_lines_and_how_they_differ(tmp_path: Path):

@@ -161,7 +161,7 @@ def test_a_process_that_is_not_there_is_a_clear_error(action, desk):
     assert "session_id" in desk.payload(action, data="x")["error"]
 
 
-@pytest.mark.parametrize("args", [{"action": "stop"}, {"action": ""}, {}])
+@pytest.mark.parametrize("args", [{"action": "fly"}, {"action": ""}, {}])
 def test_an_action_that_does_not_exist_is_refused(args, desk):
     assert "action" in json.loads(dispatch("process", args, desk.ctx).text)["error"]
 

@@ -185,7 +185,7 @@ class TestWorkdir:
         assert str(outside) in json.loads(result.text)["error"]
 
 
-@pytest.mark.parametrize("command", ["", "  \n", None, ["ls"]])
+@pytest.mark.parametrize("command", ["", "  \n", None, {"x": "ls"}])
 def test_an_empty_command_is_refused(session, command):
     assert "command" in session.payload(command)["error"]
 
@@ -236,7 +236,7 @@ def test_the_definition_stays_small():
     load_builtin_tools()
     definition = registry.get("terminal").definition()
 
-    assert len(json.dumps(definition)) <= 1120
+    assert len(json.dumps(definition)) <= 1200
     assert list(definition["function"]["parameters"]["properties"]) == [
         "command",
         "background",

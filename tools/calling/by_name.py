@@ -22,6 +22,9 @@ MORE_TOOLS = "more_tools"
 DIRECT = ("read_file", "search_files", "patch", "write_file", "terminal")
 """The tools in a small window's list: enough to look, to change and to check."""
 
+LEFT_OUT = frozenset({"browser", "skills", "recall"})
+"""Toolsets that a small window has no room for: what their tools give fills it."""
+
 _FEW_CHARS = 5_000
 """Definitions that are no longer are all told: to put them behind another tool would save nothing."""
 
@@ -78,6 +81,8 @@ def small_choice(
     Args:
         definitions: of all `entries`, in their order.
     """
+    kept = [(told, entry) for told, entry in zip(definitions, entries, strict=True) if entry.toolset not in LEFT_OUT]
+    definitions, entries = [told for told, _ in kept], [entry for _, entry in kept]
     behind = tuple(entry for entry in entries if entry.name not in DIRECT)
     if sum(len(json.dumps(each, ensure_ascii=False)) for each in definitions) <= _FEW_CHARS or not behind:
         return list(definitions), ()

@@ -23,7 +23,7 @@ class Checked:
 
     Attributes:
         problem: why the call cannot be made, for the model; '' where it can.
-        note: what was ignored, for the model; '' where nothing was.
+        note: what was ignored, for the model; '' where nothing was. Only a tool that changes nothing ignores any.
     """
 
     arguments: dict[str, Any]
@@ -32,7 +32,7 @@ class Checked:
 
 
 def checked(entry: ToolEntry, arguments: Mapping[str, Any]) -> Checked:
-    """The arguments, coerced to the schema of the tool.
+    """The arguments, named as in the schema of the tool and coerced to it.
 
     Null for what need not be given counts as not given, so does '' where no text is due. Of a server's tool only what
     is certain is changed, and what does not fit is left for the server to judge.
@@ -49,6 +49,16 @@ def _checked(entry: ToolEntry, arguments: Mapping[str, Any]) -> Checked:
     is_foreign = entry.toolset.startswith(MCP)
     schema = entry.schema
     properties = schema.get("properties") or {}
+    also: frozenset[str] = frozenset()
+    if not is_foreign and not entry.source:
+        from tools.calling.aliases import ALSO_TAKEN  # noqa: PLC0415 - not before the first call
+        from tools.calling.meaning import Unclear, named_as_ours  # noqa: PLC0415
+
+        also = ALSO_TAKEN.get(entry.name, also)
+        try:
+            arguments = named_as_ours(entry.name, arguments, properties)
+        except Unclear as problem:
+            return Checked(dict(arguments), str(problem))
     required: Sequence[str] = schema.get("required") or ()
     fitted: dict[str, Any] = {}
     unknown: list[str] = []
@@ -57,7 +67,7 @@ def _checked(entry: ToolEntry, arguments: Mapping[str, Any]) -> Checked:
         part = properties.get(name)
         if not isinstance(part, Mapping):
             fitted[name] = value
-            if part is None:
+            if part is None and name not in also:
                 unknown.append(name)
         elif (value is not None and value != "") or not _is_left_out(value, part, name in required, is_foreign):
             try:
@@ -70,8 +80,12 @@ def _checked(entry: ToolEntry, arguments: Mapping[str, Any]) -> Checked:
         return Checked(fitted, _missing(entry.name, missing, unknown, properties))
     if problems and not is_foreign:
         return Checked(fitted, " ".join(problems[:_MOST_TOLD]))
-    is_ours = not entry.source and not is_foreign and not schema.get("additionalProperties")
-    return Checked(fitted, note=_ignored(entry.name, unknown, properties) if unknown and is_ours else "")
+    if not unknown or entry.source or is_foreign or schema.get("additionalProperties"):
+        return Checked(fitted)
+    told = _unknown(entry.name, unknown, properties)
+    if entry.parallel == "safe":
+        return Checked(fitted, note=told)
+    return Checked(fitted, f"{told}. It takes: {', '.join(properties) or 'nothing'}. Nothing was done.")
 
 
 def _is_left_out(value: str | None, part: Mapping[str, Any], is_required: bool, is_foreign: bool) -> bool:
@@ -107,7 +121,7 @@ def _wanted(name: str, part: object) -> str:
     return f"The argument {name!r} is missing; it has to be {due}." if due else f"The argument {name!r} is missing."
 
 
-def _ignored(tool: str, unknown: Sequence[str], properties: Mapping[str, Any]) -> str:
+def _unknown(tool: str, unknown: Sequence[str], properties: Mapping[str, Any]) -> str:
     told = []
     for name in unknown[:_MOST_TOLD]:
         near = _nearest(name, list(properties))

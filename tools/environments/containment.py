@@ -71,6 +71,8 @@ class Containment:
             when the first command is judged.
         level, network, limits: what the user's settings say.
         grounds: where commands may change files, and what they do not see; asked when the first of them runs.
+        places_told, hosts_told: where commands may change files, and which hosts they reach without a question, in
+            words for the model.
         places: what is looked at after a command, because others run it later.
         secrets: files of the workspace that what only looks does not see.
         projects: of a session in copies, the project that a directory of it is a copy of.
@@ -86,6 +88,8 @@ class Containment:
     network: Network = "proxy"
     limits: Limits = field(default_factory=Limits)
     grounds: Callable[[], Grounds] = Grounds
+    places_told: str = "the session's directories"
+    hosts_told: tuple[str, ...] = ()
     places: KeptPlaces = field(default_factory=KeptPlaces)
     secrets: WorkspaceSecrets = field(default_factory=WorkspaceSecrets)
     projects: Mapping[Path, Path] = field(default_factory=dict)

@@ -21,10 +21,10 @@ _STATUS = (
     "--no-pager", "--literal-pathspecs", "status", "--porcelain=v2", "--branch", "--untracked-files=normal",
     "--ignore-submodules=all", "--no-renames",
 )  # fmt: skip
-_LAST = ("--no-pager", "log", "-1", "--no-decorate", "--no-color", "--format=%h %cs")
+_LAST = ("--no-pager", "log", "-1", "--no-decorate", "--no-color", "--format=%h %cs %s")
 _MOST_BYTES = 16 * 1024
 _BRANCH = re.compile(rb"ref: refs/heads/([^\x00-\x20\x7f]{1,200})\s*")
-_COMMIT = re.compile(r"([0-9a-f]{4,64}) (\d{4}-\d\d-\d\d)")
+_COMMIT = re.compile(r"([0-9a-f]{4,64} \d{4}-\d\d-\d\d) ?(.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,14 @@ class GitState:
         branch: its name; '' where none is checked out, or where it is not known.
         is_dirty: something differs from the last commit, or is new; None where that could not be found out in time.
         commit: the last commit's short id and its date, as `1a2b3c4 2031-02-03`; '' where there is none.
+        subject: what its author called it, as written: anybody's words.
     """
 
     root: Path
     branch: str = ""
     is_dirty: bool | None = None
     commit: str = ""
+    subject: str = ""
 
 
 def git_state(directory: Path, *, seconds: float = 1.0) -> GitState | None:
@@ -89,13 +91,20 @@ def _state(repository: Repository, status: bytes | None, last: bytes | None) -> 
     lines = (status or b"").decode("utf-8", "replace").splitlines()
     heads = dict(line[2:].split(" ", 1) for line in lines if line.startswith("# ") and " " in line[2:])
     branch = heads.get("branch.head", _branch(repository))
-    commit = _COMMIT.fullmatch((last or b"").decode("ascii", "replace").strip())
+    commit, subject = commit_of((last or b"").decode("utf-8", "replace"))
     return GitState(
         repository.top,
         branch="" if branch == "(detached)" else branch,
         is_dirty=None if status is None else any(not line.startswith("#") for line in lines),
-        commit=commit[0] if commit else "",
+        commit=commit,
+        subject=subject,
     )
+
+
+def commit_of(line: str) -> tuple[str, str]:
+    """Id with date, and subject, of what git prints as `%h %cs %s`; each '' where it is nothing of the kind."""
+    found = _COMMIT.match(line.strip())
+    return (found[1], found[2].strip()) if found else ("", "")
 
 
 def _branch(repository: Repository) -> str:

@@ -198,7 +198,7 @@ def test_what_only_looks_like_a_call_stays_text(text):
     [
         (
             '<tool_call>{"name": "read_fil", "arguments": {}}</tool_call>',
-            "there is no tool 'read_fil'; there is read_file",
+            "There is no tool 'read_fil'. Did you mean: read_file",
         ),
         ('<tool_call>{"name": "read_file", "arguments": {"path": "a', "they end inside a string"),
         ('<tool_call>{"name": "read_file", "arguments": {"path": a.py}}</tool_call>', "not valid JSON"),

@@ -55,7 +55,20 @@ def test_without_the_users_files_the_prompt_is_short_in_every_family(platform, f
     assert len(build_system_prompt(_sources(platform, family)).text) <= MOST
 
 
-@each("fact", [str(FACTS.roots[1]), FACTS.today, FACTS.system, "1a2b3c4", "cargo", "feature/a-b"])
+@each(
+    "fact",
+    [
+        str(FACTS.roots[1]),
+        FACTS.today,
+        f"System: {FACTS.system}",
+        "1a2b3c4",
+        '"Fix sums"',
+        FACTS.python,
+        FACTS.commands,
+        "cargo",
+        "feature/a-b",
+    ],
+)
 def test_the_model_is_told_each_fact_once(fact):
     assert build_system_prompt(_sources()).text.count(fact) == 1
 
@@ -83,7 +96,7 @@ def test_a_layer_without_text_takes_no_place():
     text = build_system_prompt(PromptSources(FACTS, platform="elsewhere")).text
     assert "\n\n\n" not in text
     assert "Rules of this project" not in text
-    assert "What lasts" not in text
+    assert "What you keep" not in text
 
 
 def test_a_file_that_was_left_out_is_named_without_its_words():

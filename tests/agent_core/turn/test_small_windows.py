@@ -115,6 +115,27 @@ def test_small_window_takes_a_direct_call_of_a_tool_that_is_not_in_the_list(over
     assert not ears.finished("c").result.failed
 
 
+@pytest.mark.parametrize("call", [more("c", "TodoWrite", items=[]), ToolCall("c", "update_plan", {"plan": []})])
+def test_small_window_takes_another_agents_name_for_a_tool_that_is_not_in_the_list(over, model_server, call):
+    model_server.add(Reply(tool_calls=[call]), Reply("Done."))
+    ears = Ears()
+    over(small(model_server), callbacks=ears.callbacks()).chat("Plan.")
+    assert requested(ears) == [("todo", {"todos": []})]
+    assert not ears.finished("c").result.failed
+
+
+def test_small_window_has_no_browser_skills_and_search_of_sessions(over, model_server):
+    calls = [ToolCall("c", "skill_view", {"name": "x"}), more("d", "session_search", query="x")]
+    model_server.add(Reply(tool_calls=calls), Reply("Done."))
+    ears = Ears()
+    over(small(model_server), callbacks=ears.callbacks()).chat("Look.")
+    first = json.dumps(model_server.requests[0].body)
+    assert not [name for name in ("browser_", "skill", "session_search") if name in first]
+    assert ears.finished("c").result.failed
+    assert ears.finished("d").result.failed
+    assert all(each.body["tools"] == model_server.requests[0].body["tools"] for each in model_server.requests)
+
+
 def test_small_window_answers_a_tool_that_there_is_not_with_what_there_is(over, model_server):
     model_server.add(Reply(tool_calls=[more("c", "web_serach", query="x")]), Reply("Done."))
     ears = Ears()

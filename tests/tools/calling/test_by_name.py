@@ -13,7 +13,7 @@ from tools.calling.by_name import (
     more_tools_entry,
     small_choice,
 )
-from tools.registry import ToolEntry
+from tools.registry import ToolEntry, registry
 from tools.toolsets import load_builtin_tools
 
 
@@ -85,6 +85,18 @@ def test_more_tools_names_what_there_is_and_stays_short():
     told = more_tools_entry(many).description
     assert " more. Give" in told
     assert len(told) < 900
+
+
+def test_small_choice_leaves_out_what_fills_a_small_window():
+    load_builtin_tools()
+    tools = [entry for entry in registry.entries() if not entry.source]
+    _, behind = small_choice([each.definition() for each in tools], tools)
+    names = {entry.name for entry in behind}
+    assert {"todo", "delegate_task"} <= names
+    assert names.isdisjoint({"browser_navigate", "skill_view", "skill_manage", "skills_list", "session_search"})
+    few = [entry for entry in tools if entry.name in {"read_file", "session_search"}]
+    told, _ = small_choice([each.definition() for each in few], few)
+    assert [each["function"]["name"] for each in told] == ["read_file"]
 
 
 def test_small_choice_leaves_few_tools_as_they_are():

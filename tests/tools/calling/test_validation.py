@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.each import each
 from tools.calling.validation import Checked, checked
-from tools.registry import ToolEntry
+from tools.registry import Parallel, ToolEntry
 
 
 def _check(
@@ -17,10 +17,12 @@ def _check(
     required: tuple[str, ...] = (),
     toolset: str = "demo",
     source: str = "",
+    parallel: Parallel = "never",
     **more: Any,
 ) -> Checked:
     schema = {"type": "object", "properties": properties or {}, "required": list(required), **more}
-    return checked(ToolEntry("demo", toolset, schema, lambda args, **kw: "{}", "", source=source), arguments)
+    entry = ToolEntry("demo", toolset, schema, lambda args, **kw: "{}", "", source=source, parallel=parallel)
+    return checked(entry, arguments)
 
 
 def _one(value: Any, schema: dict[str, Any], toolset: str = "demo") -> Any:
@@ -144,7 +146,7 @@ class TestMissing:
     def test_null_is_missing_too(self) -> None:
         assert "'path' is missing" in _check({"path": None}, {"path": STRING}, ("path",)).problem
 
-    @pytest.mark.parametrize("sent", ["file_path", "Path", "paths"])
+    @pytest.mark.parametrize("sent", ["file_path", "paths"])
     def test_a_name_that_comes_near_is_asked_about(self, sent: str) -> None:
         problem = _check({sent: "a.py"}, {"path": STRING, "limit": INTEGER}, ("path",)).problem
 
@@ -158,11 +160,27 @@ class TestMissing:
 
 
 class TestUnknown:
-    def test_it_is_ignored_with_a_note(self) -> None:
-        found = _check({"path": "a", "limt": 3}, {"path": STRING, "limit": INTEGER}, ("path",))
+    def test_a_tool_that_changes_nothing_ignores_it_with_a_note(self) -> None:
+        found = _check({"path": "a", "limt": 3}, {"path": STRING, "limit": INTEGER}, ("path",), parallel="safe")
 
         assert not found.problem
         assert found.note == "demo has no argument 'limt' (did you mean 'limit'?)"
+
+    def test_any_other_tool_does_nothing(self) -> None:
+        found = _check({"path": "a", "limt": 3}, {"path": STRING, "limit": INTEGER}, ("path",))
+
+        assert found.problem == (
+            "demo has no argument 'limt' (did you mean 'limit'?). It takes: path, limit. Nothing was done."
+        )
+
+    def test_what_asks_for_nothing_is_passed_over(self) -> None:
+        assert _check({"x": None, "y": "", "explanation": "To see."}) == Checked({})
+
+    def test_a_name_in_another_case_is_the_same(self) -> None:
+        assert _check({"Path": "a", "max-Lines": 3}, {"path": STRING, "max_lines": INTEGER}).arguments == {
+            "path": "a",
+            "max_lines": 3,
+        }
 
     def test_a_schema_that_takes_others_has_no_note(self) -> None:
         assert _check({"x": 1}, additionalProperties=True).note == ""

@@ -23,7 +23,7 @@ def git(root: Path, *arguments: str) -> str:
 def test_git_state_has_branch_commit_and_changes(workspace):
     commit = git(workspace, "log", "-1", "--format=%h %cs")
     clean = git_state(workspace / "tests", seconds=20)
-    assert clean == GitState(workspace, "main", is_dirty=False, commit=commit)
+    assert clean == GitState(workspace, "main", is_dirty=False, commit=commit, subject="Begin")
     (workspace / "new.txt").touch()
     assert git_state(workspace, seconds=20) == dataclasses.replace(clean, is_dirty=True)
 
@@ -118,7 +118,9 @@ def test_git_state_runs_nothing_that_the_repository_names(workspace, tmp_path, s
     commit = git(workspace, "log", "-1", "--format=%h %cs")
     git(workspace, "config", name, value.format(mark=mark))
     (workspace / "sums.py").write_text("def add(a, b):\n    return b - a\n")
-    assert git_state(workspace, seconds=20) == GitState(workspace, "main", is_dirty=True, commit=commit)
+    assert git_state(workspace, seconds=20) == GitState(
+        workspace, "main", is_dirty=True, commit=commit, subject="Begin"
+    )
     assert not mark.exists()
 
 

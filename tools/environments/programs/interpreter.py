@@ -22,11 +22,13 @@ class Interpreter:
         path: absolute.
         shown: what a person would type to start it.
         isolated: it looks for modules neither in its directory nor among the user's own.
+        is_system: it is of no virtual environment.
     """
 
     path: str
     shown: str
     isolated: bool = False
+    is_system: bool = False
 
 
 def project_interpreter(cwd: Path, kept: Mapping[str, str | None], variables: Mapping[str, str]) -> Interpreter:
@@ -48,8 +50,8 @@ def system_interpreter(variables: Mapping[str, str]) -> Interpreter:
     """The Python that a fresh shell finds outside of workspaces; where there is none, the one that runs us."""
     for name in _NAMES:
         if found := PROGRAMS.find(name, variables.get("PATH")):
-            return Interpreter(found, name)
-    return Interpreter(sys.executable, sys.executable)
+            return Interpreter(found, name, is_system=True)
+    return Interpreter(sys.executable, sys.executable, is_system=True)
 
 
 def _environments(cwd: Path, kept: Mapping[str, str | None], variables: Mapping[str, str]) -> Iterator[Path]:

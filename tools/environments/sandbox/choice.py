@@ -36,6 +36,16 @@ def why_none() -> str:
     return reasons or "there is no sandbox for this system"
 
 
+def reaches_hosts() -> bool:
+    """Whether commands in the best sandbox here can reach hosts one by one; else they reach none, or all."""
+    name = next((each.name for each in probe() if each.works), "")
+    if name != "landlock":
+        return name == "seatbelt"
+    from tools.environments.sandbox_network.kernel import why_not  # noqa: PLC0415 - Linux only
+
+    return not why_not()
+
+
 def _make(name: str, make_guard: Callable[[], NetworkGuard] | None) -> Sandbox:
     if name == "bubblewrap":
         from tools.environments.sandbox.bubblewrap import BubblewrapSandbox  # noqa: PLC0415 - rarely needed

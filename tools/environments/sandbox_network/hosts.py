@@ -26,6 +26,11 @@ class _Entry:
     is_below: bool
     port: int | None
 
+    @property
+    def told(self) -> str:
+        """The entry as it is written."""
+        return f"{'*.' if self.is_below else ''}{self.name}{'' if self.port is None else f':{self.port}'}"
+
     def covers(self, host: str) -> bool:
         return host.endswith(f".{self.name}") if self.is_below else host == self.name
 
@@ -66,6 +71,12 @@ class HostRules:
     def none(cls) -> Self:
         """No host at all without a question."""
         return cls(NetworkRules(registries=False))
+
+    def told(self, most: int = 6) -> tuple[str, ...]:
+        """What is reached without a question, in words; of hosts with names `most`."""
+        hosts = [entry.told for entry in self._allow] + sorted(self._remotes)
+        more = (f"{len(hosts) - most} more",) if len(hosts) > most else ()
+        return (*(("package registries",) if self._registries else ()), *hosts[:most], *more)
 
     def denies(self, host: str, port: int) -> bool:
         """Whether the user's settings refuse it. A name in `deny` counts for what is below it, too."""
