@@ -60,7 +60,8 @@ class Extensions:
 
         session = await self._sessions.reach(_session_id(params))
         try:
-            return await rewind_session(self._factory.sessions, session, params, self._run_blocking)
+            library, notes = self._factory.sessions, self._factory.memory_files
+            return await rewind_session(library, session, params, self._run_blocking, notes)
         finally:
             self._sessions.rest(session)
 

@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from acp_adapter.client_io.hindrances import hindrances
+from acp_adapter.commands.markdown import plain
 from acp_adapter.rewind_words import plan_result, report_result, told_of
 from acp_adapter.session import SessionState
 from agent_core.elsewhere import disk_of
 from agent_core.errors import HermesError, RequestError, TurnInterrupted
 from agent_core.events import PlanChanged, ToolFinished, ToolRequested
 from agent_core.interrupt import CancelToken
+from agent_core.memory.store import MemoryStore
+from agent_core.memory.undoing import MemoryEdit, MemoryRewound, edits_in, make_edits
 from agent_core.sessions.events.replay import replayed
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.library import SessionLibrary
@@ -51,12 +54,15 @@ class Rewinding:
 
     Attributes:
         editor_was_silent: nobody knows what the editor has not saved.
+        memory: what became of what the turns had remembered, or forgotten.
     """
 
-    def __init__(self, library: SessionLibrary, session: SessionState) -> None:
+    def __init__(self, library: SessionLibrary, session: SessionState, notes: MemoryStore) -> None:
         self._library = library
         self._session = session
+        self._notes = notes
         self.editor_was_silent = False
+        self.memory = MemoryRewound()
 
     def take_back(self, turns: int, token: CancelToken) -> str:
         """Take back the last `turns` turns; 0 brings back what was taken back last. How it went, as Markdown."""
@@ -67,6 +73,8 @@ class Rewinding:
             found = tuple(step.path for step in plan.steps if step.state == "found")
             asked = _Asked(found, lambda step, others: self._ask(step, others, token))
             told = told_of(self.apply(plan, asked.agreed, token), plan, session.seed.cwd)
+            if self.memory.told:
+                told += "\n\n".join(["", "Memory:\n" + "\n".join(f"- {plain(line)}" for line in self.memory.told)])
             if self.editor_was_silent:
                 told += f"\n\n{_NOT_SEEN}"
             if (now := self._shown_plan()) != shown:
@@ -102,10 +110,20 @@ class Rewinding:
         self._library.store.take_lease(self._session.id, PATIENCE)
         try:
             plan, kept = self._without_unsaved(plan, token)
+            edits = self._memory_edits(plan)
             report = self._rewinder().apply(plan, overwrite)
+            if not report.trouble:
+                # A turn that comes back is in view only now.
+                self.memory = make_edits(self._notes, edits if plan.kind == "undo" else self._memory_edits(plan))
             return replace(report, kept=(*kept, *report.kept))
         finally:
             self._go_on_from_here()
+
+    def _memory_edits(self, plan: RewindPlan) -> list[MemoryEdit]:
+        """What is to be made of what is remembered, as far as the plan's turns are in view."""
+        story = self._library.archive.story(self._session.id)
+        edits = edits_in(event for each in story.events if each.turn in plan.numbers for event in each.events)
+        return [edit.reversed() for edit in reversed(edits)] if plan.kind == "undo" else edits
 
     def _rewinder(self) -> Rewinder:
         return self._library.rewinder.on(disk_of(self._session.workspace))
@@ -173,6 +191,10 @@ class Rewinding:
             sealed_before=min(kept.sealed_before, length),
             images_before=min(kept.images_before, length),
         )
+        if kept.system is not None and any(entry in kept.system for entry in self.memory.gone):
+            kept = replace(kept, system=None)
+            if services is not None and services.memory is not None:
+                services.memory.renew()
         store.keep(session.id, kept)
         if services is not None:
             services.restore(kept, same_prompt=True)
@@ -207,7 +229,11 @@ class _Asked:
 
 
 async def rewind_session(
-    library: SessionLibrary, session: SessionState, params: Mapping[str, Any], run_blocking: RunBlocking
+    library: SessionLibrary,
+    session: SessionState,
+    params: Mapping[str, Any],
+    run_blocking: RunBlocking,
+    notes: Callable[[], MemoryStore],
 ) -> dict[str, Any]:
     """`_hermes/session/rewind`: take turns back, or with `preview` only tell what that would change.
 
@@ -215,6 +241,7 @@ async def rewind_session(
         params: `turns` (1 if left out) or `redo`; `preview`; `overwrite`, the paths of files that may be replaced
             though someone else has changed them since; `found`, to take back as well what was only found changed
             after a command.
+        notes: what is remembered over sessions; settings may be read for it.
 
     Raises:
         RequestError: a parameter is not valid, a prompt is running, or there is nothing to take back.
@@ -222,18 +249,18 @@ async def rewind_session(
     turns, overwrite = _wanted(params), _paths(params.get("overwrite", []))
     if session.tickets:
         raise RequestError("A prompt is running in this session. Cancel it or wait for its end, then try again.")
-    rewinding = Rewinding(library, session)
     found_as_well = params.get("found") is True
 
     def agrees(step: FileStep) -> bool:
         return (found_as_well and step.state == "found") or str(step.path) in overwrite
 
     def work() -> dict[str, Any]:
+        rewinding = Rewinding(library, session, notes())
         plan = rewinding.plan(turns)
         if params.get("preview") is True:
             return plan_result(plan)
         report = rewinding.apply(plan, agrees, CancelToken())
-        return {**plan_result(plan), **report_result(report)}
+        return {**plan_result(plan), **report_result(report), "memory": rewinding.memory.told}
 
     async with session.turn:
         return await run_blocking(work)

@@ -29,6 +29,7 @@ from agent_core.hooks.news import as_news
 from agent_core.known_secrets import teach
 from agent_core.loading import load_for_calls, load_for_prompt
 from agent_core.memory.memories import Memories
+from agent_core.memory.store import MemoryStore
 from agent_core.plugins.plugins import Plugins
 from agent_core.project_context import context_file_settings
 from agent_core.prompt.settings import PromptSettings
@@ -110,6 +111,14 @@ class AgentFactory:
             SettingsError: they cannot be read.
         """
         return self._config.load().settings
+
+    def memory_files(self) -> MemoryStore:
+        """What is remembered over sessions, within the limits of the settings, if they can be read."""
+        try:
+            limits = self.settings().memory.limits
+        except SettingsError:
+            limits = None
+        return MemoryStore(self.home.root, limits)
 
     def redactor(self) -> Redactor:
         """Takes secrets out of text, also those of the settings, if they can be read."""

@@ -5,6 +5,7 @@ ToolError                   the model is told; it can act on the message
 │   ├── FileMissing
 │   ├── FileChanged         the content is not what the caller saw
 │   └── FileRefused         a device, a pipe, a directory where a file is due
+├── PatternRejected     what was to be searched for is no regular expression
 ├── CommandError            a command could not be started
 └── Denied                  the policy or the person said no
 ToolInterrupted             the turn is over; nothing may happen any more
@@ -39,6 +40,18 @@ class FileChanged(FileAccessError):
 
 class FileRefused(FileAccessError):
     """The path names something that is not a regular file."""
+
+
+class PatternRejected(ToolError):
+    """What was to be searched for is no regular expression.
+
+    Attributes:
+        why: what is wrong with it, '' where that is not known.
+    """
+
+    def __init__(self, text: str, why: str) -> None:
+        super().__init__(text)
+        self.why = why
 
 
 class CommandError(ToolError):

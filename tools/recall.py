@@ -32,13 +32,19 @@ class RecallQuery:
 
 @dataclass(frozen=True, slots=True)
 class RecalledMessage:
-    """A message of a stored session, its text bounded. `is_hit` marks one that was found."""
+    """A message of a stored session, its text bounded.
+
+    Attributes:
+        is_hit: it was found.
+        is_answer: it ended the turn of the one that was found; messages between them may be left out.
+    """
 
     id: int
     role: Role
     text: str
     at: float
     is_hit: bool = False
+    is_answer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,8 @@ def repo_map(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     told = tell(ranked, budget)
     if not told.files:
         return ToolResult(_nothing(collected, root), facts={"path": str(root), "files": 0})
-    text = "\n".join([_head(ranked, told, root, ctx), told.text, *_notes(collected, ranked, told)])
+    notes = [*_notes(collected, ranked, told), *_not_found(focus, ranked)]
+    text = "\n".join([_head(ranked, told, root, ctx), told.text, *notes])
     facts = {"path": str(root), "files": told.files, "definitions": told.definitions, "parsed": collected.parsed}
     return ToolResult(text, (ShownText(text, ""),), facts)
 
@@ -80,14 +81,14 @@ def _root(path: Path, ctx: ToolContext) -> Path:
 
 def _focus(value: object, ctx: ToolContext, root: Path) -> list[str]:
     """The words of the focus; paths become relative to the root, as the files are."""
-    words = value.replace(",", " ").split() if isinstance(value, str) else value if isinstance(value, list) else []
+    given = value if isinstance(value, list) else [value] if isinstance(value, str) else []
+    words = [word for each in given for word in str(each).replace(",", " ").split()]
     found = []
     for word in words[:_MAX_FOCUS]:
-        text = str(word).strip()
-        if "/" in text and "\0" not in text:
-            path = ctx.resolve(text)
-            text = path.relative_to(root).as_posix() if path != root and path.is_relative_to(root) else text
-        found.append(text)
+        if "/" in word and "\0" not in word:
+            path = ctx.resolve(word)
+            word = path.relative_to(root).as_posix() if path != root and path.is_relative_to(root) else word  # noqa: PLW2901
+        found.append(word)
     return found
 
 
@@ -120,6 +121,20 @@ def _notes(collected: Collected, ranked: Sequence[Ranked], told: Telling) -> lis
     if collected.unread:
         notes.append(f"{_files(collected.unread)} not looked at in time: call again to go on, or name a deeper path")
     return [f"[{note}]" for note in (*notes, *_left_out(collected))]
+
+
+def _not_found(focus: Sequence[str], ranked: Sequence[Ranked]) -> list[str]:
+    from tools.outline.ranking import focus_words  # noqa: PLC0415 - not at the start of the program
+
+    paths = [file.path for file in ranked]
+    known = {each.name.lower() for file in ranked for each in file.outline.definitions}
+    known |= {name.lower() for file in ranked for name in (*file.outline.references, *file.outline.members)}
+    known |= {path.as_posix().lower() for path in paths}
+    missing = [word for word in focus_words(focus, paths) if not any(word.rstrip("/") in name for name in known)]
+    if not missing:
+        return []
+    named = ", ".join(missing[:_MAX_FOLDERS])
+    return [f"[nothing is named {named} (what is defined in functions is not in the map): use search_files]"]
 
 
 def _left_out(collected: Collected) -> list[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from tools import arguments
 from tools.context import ToolContext, require_context
-from tools.errors import ToolError
+from tools.errors import PatternRejected, ToolError
 from tools.files.patterns import located
 from tools.files.searching import NearMiss, SearchHit, SearchQuery, SearchResult
 from tools.registry import registry
@@ -59,14 +60,21 @@ def search_files(args: Mapping[str, Any], **kw: Any) -> ToolResult:
         text: a line with the total, then the hits grouped by file, then where to go on.
 
     Raises:
-        ToolError: a bad pattern, a path that is not there, nothing found in time. ToolInterrupted.
+        ToolError: a bad glob, a path that is not there, nothing found in time. ToolInterrupted.
     """
     ctx = require_context(kw)
-    query = _query(args, ctx)
-    result = ctx.fs.search(query)
+    query, note = _query(args, ctx), ""
+    try:
+        result = ctx.fs.search(query)
+    except PatternRejected as problem:
+        note = f"[searched as fixed text: the pattern is no regular expression{problem.why and f' ({problem.why})'}]"
+        query = replace(query, fixed=True)
+        result = ctx.fs.search(query)
     text = _told(result, query, ctx) if result.hits else _nothing(result, query, ctx)
     facts = {"path": str(query.path), "total": result.total, "locations": _locations(result.hits)}
-    return ToolResult(text, facts=facts, value=lambda: _found(result, query, ctx))
+    return ToolResult(
+        f"{text}\n{note}" if note else text, facts=facts, value=lambda: _found(result, query, ctx, note)
+    )
 
 
 def _query(args: Mapping[str, Any], ctx: ToolContext) -> SearchQuery:
@@ -121,7 +129,7 @@ def _told(result: SearchResult, query: SearchQuery, ctx: ToolContext) -> str:
     return "\n".join([*parts, *_left_out(result)])
 
 
-def _found(result: SearchResult, query: SearchQuery, ctx: ToolContext) -> dict[str, Any]:
+def _found(result: SearchResult, query: SearchQuery, ctx: ToolContext, note: str) -> dict[str, Any]:
     """The hits as values, for programs."""
     found: dict[str, Any] = {"total": result.total}
     if query.target == "files" or query.output == "files_only":
@@ -135,7 +143,8 @@ def _found(result: SearchResult, query: SearchQuery, ctx: ToolContext) -> dict[s
         ]
     if result.truncated:
         found["next_offset"] = query.offset + result.shown
-    if notes := [*(["The search is not complete: it took too long."] if result.partial else []), *_left_out(result)]:
+    partial = "The search is not complete: it took too long." if result.partial else ""
+    if notes := [*filter(None, (note, partial)), *_left_out(result)]:
         found["note"] = " ".join(notes)
     return found
 

@@ -50,7 +50,8 @@ def session_search(args: Mapping[str, Any], **kw: Any) -> ToolResult:
         kw: `ctx`, the call's ToolContext.
 
     Returns:
-        JSON with the sessions and, of each, messages with id, role and text; `hit` marks those that were found.
+        JSON with the sessions and, of each, messages with id, role and text; `hit` marks those that were found, and
+        `answer` the one that ended the turn of the best of them.
 
     Raises:
         ToolError: arguments that do not go together, no such session or message, or no stored sessions.
@@ -149,7 +150,8 @@ def _as_json(session: RecalledSession, limit: int) -> dict[str, Any]:
 def _message(message: RecalledMessage, limit: int) -> dict[str, Any]:
     text = message.text if len(message.text) <= limit else message.text[:limit] + "…"
     value = {"id": message.id, "role": message.role, "text": text}
-    return {**value, "hit": True} if message.is_hit else value
+    marks = {"hit": message.is_hit, "answer": message.is_answer}
+    return value | {name: True for name, is_so in marks.items() if is_so}
 
 
 def _line(session: RecalledSession) -> str:

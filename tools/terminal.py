@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 from tools import arguments
@@ -52,8 +53,11 @@ def terminal(args: dict[str, Any], **kw: Any) -> ToolResult:
         raise ToolError("terminal: `command` must be a shell command, not empty.")
     if arguments.boolean(args, "background"):
         return _in_background(command, args, ctx)
-    timeout = _seconds(args.get("timeout"), ctx)
+    timeout, is_cut = _seconds(args.get("timeout"), ctx)
     place = find_place(args.get("workdir"), ctx)
+    if is_cut:
+        note = f"timeout was set to {timeout:g} s, the most that there is; what takes longer needs background=true."
+        place = replace(place, note=f"{note} {place.note}".strip())
     live = LiveText(ctx)
     spec = ShellCommand(
         command,
@@ -123,17 +127,18 @@ def _patterns(value: object) -> tuple[str, ...]:
     raise ToolError("terminal: `watch_patterns` must be a list of texts. Nothing was run.")
 
 
-def _seconds(timeout: object, ctx: ToolContext) -> float:
+def _seconds(timeout: object, ctx: ToolContext) -> tuple[float, bool]:
+    """The seconds that a command has, and whether more were wanted than it may have."""
     limits = ctx.settings.terminal
     if timeout is None:
-        return limits.default_timeout
+        return limits.default_timeout, False
     try:
         seconds = float(timeout) if isinstance(timeout, (int, float, str)) else math.nan
     except (ValueError, OverflowError):
         seconds = math.nan
     if isinstance(timeout, bool) or not seconds > 0:
         raise ToolError(f"terminal: `timeout` must be a number of seconds above 0, not {timeout!r}.")
-    return min(seconds, limits.max_timeout)
+    return min(seconds, limits.max_timeout), seconds > limits.max_timeout
 
 
 registry.register(

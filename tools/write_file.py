@@ -39,7 +39,8 @@ def write_file(args: Mapping[str, Any], **kw: Any) -> ToolResult:
         is no correct JSON, Python, ….
 
     Raises:
-        ToolError: the model has not read what it would replace, or it was refused, or is not possible.
+        ToolError: the model has not read what it would replace, or the content leaves out what it only names, or it
+            was refused, or is not possible.
         ToolInterrupted.
     """
     ctx = require_context(kw)
@@ -56,6 +57,7 @@ def write_file(args: Mapping[str, Any], **kw: Any) -> ToolResult:
         note = "The file has this content already."
         return ok({**payload, "status": "unchanged", **_sizes(data, text), "note": note}, ShownText(note), **facts)
     partly = _check_known(path, before, old, ctx)
+    _check_losses(path, old, text, ctx)
     written = ctx.fs.write(path, data, expected=before)
     text, otherwise = saved_text(written, data, text)
     if not otherwise:
@@ -104,6 +106,17 @@ def _check_known(path: Path, before: bytes | None, old: TextFile | None, ctx: To
             "others changed."
         )
     return "" if known.whole else "You had read only a part of the content that this replaced."
+
+
+def _check_losses(path: Path, old: TextFile | None, text: str, ctx: ToolContext) -> None:
+    if old is None or not old.text:
+        return
+    from tools.files.losses import check_elisions, check_unread  # noqa: PLC0415 - for what is replaced only
+
+    name = arguments.display(path, ctx)
+    check_elisions(name, path, old.text, text, whole=True)
+    if ctx.seen is not None:
+        check_unread(name, path, old.text, text, ctx.seen.known(path))
 
 
 def _note_written(path: Path, data: bytes, ctx: ToolContext) -> None:

@@ -26,7 +26,7 @@ def manage_memory(typed: Typed, desk: Desk) -> Told:
         RequestError: the words are none of the command's, or it cannot be done.
     """
     settings = desk.factory.settings().memory
-    store = MemoryStore(desk.factory.home.root, settings.limits)
+    store = desk.factory.memory_files()
     word, _, rest = typed.words.strip().partition(" ")
     match word, rest.strip():
         case "", _:

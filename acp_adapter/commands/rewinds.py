@@ -23,7 +23,8 @@ def rewind(typed: Typed, desk: Desk) -> Told:
     if typed.rest != typed.words:  # a mention may be called like a number
         raise RequestError(f"/{name} cannot be done: it takes no mentions. {_HOW[name]}. Nothing was changed.")
     turns = turns_to_rewind(name, typed.rest)
-    return Told(Rewinding(desk.factory.sessions, desk.session).take_back(turns, desk.token))
+    rewinding = Rewinding(desk.factory.sessions, desk.session, desk.factory.memory_files())
+    return Told(rewinding.take_back(turns, desk.token))
 
 
 def turns_to_rewind(name: str, rest: str) -> int:

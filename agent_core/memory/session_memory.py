@@ -38,7 +38,7 @@ class Recall:
 
 
 class SessionMemory:
-    """The memory of one session. The snapshot is taken once and stays as it was."""
+    """The memory of one session. The snapshot is taken once and stays as it was, unless an undo takes some of it."""
 
     def __init__(
         self,
@@ -65,8 +65,13 @@ class SessionMemory:
         self._lock = threading.RLock()
 
     def block(self) -> str:
-        """What the system prompt says of what is remembered; the same bytes all session long."""
+        """What the system prompt says of what is remembered; the same bytes until `renew`."""
         return self._frozen().text
+
+    def renew(self) -> None:
+        """Look at the files again for the next block: what it said was taken back."""
+        with self._lock:
+            self._snapshot = None
 
     def notes(self) -> Memory | None:
         """The files, for the tool; None where they must not be changed."""

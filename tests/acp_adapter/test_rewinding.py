@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -341,3 +342,54 @@ class TestForPrograms:
         with pytest.raises(RpcError) as failed:
             await _rewind(editor, "ses_none")
         assert failed.value.code == -32002
+
+
+def _remember(action: str, content: str = "", **more: str) -> str:
+    return f"call memory {json.dumps({'action': action, 'content': content, **more})}"
+
+
+def _remembered(home: Path) -> str:
+    return (home / "memories" / "MEMORY.md").read_text()
+
+
+async def test_an_undone_turn_s_memory_is_forgotten_and_redo_brings_it_back(
+    editor: Editor, session: str, home: Path
+) -> None:
+    await editor.prompt(session, _remember("add", "Uses make"))
+    await editor.prompt(
+        session, f"{_remember('add', 'Uses nose')}\n{_remember('replace', 'Uses just', old_text='make')}"
+    )
+    assert _remembered(home) == "Uses just\n§\nUses nose\n"
+    said = await _said(editor, session, "/undo")
+    assert _remembered(home) == "Uses make\n"
+    assert "- Changed back to: Uses make\n" in said
+    assert "- Forgotten: Uses nose" in said
+    await _said(editor, session, "/redo")
+    assert _remembered(home) == "Uses just\n§\nUses nose\n"
+
+
+async def test_an_entry_that_an_undone_turn_removed_is_remembered_again(
+    editor: Editor, session: str, home: Path
+) -> None:
+    await editor.prompt(session, _remember("add", "Uses make"))
+    await editor.prompt(session, _remember("remove", old_text="make"))
+    assert "Remembered again: Uses make" in await _said(editor, session, "/undo")
+    assert _remembered(home).strip() == "Uses make"
+
+
+async def test_an_undo_leaves_memory_alone_that_is_not_as_the_turn_left_it(
+    editor: Editor, session: str, home: Path
+) -> None:
+    await editor.prompt(session, f"{_remember('add', 'Uses make')}\n{_remember('add', 'Uses nose')}")
+    (home / "memories" / "MEMORY.md").write_text("Mine\n§\nUses GNU make\n§\nUses nose\n")
+    said = await _said(editor, session, "/undo")
+    assert _remembered(home) == "Mine\n§\nUses GNU make\n"
+    assert "Not there any more as the turn left it: Uses make" in said
+    assert "Forgotten: Uses nose" in said
+
+
+async def test_programs_are_told_of_memory_that_was_taken_back(editor: Editor, session: str, home: Path) -> None:
+    await editor.prompt(session, _remember("add", "Uses make"))
+    assert (await _rewind(editor, session))["memory"] == ["Forgotten: Uses make"]
+    assert _remembered(home).strip() == ""
+    assert (await _rewind(editor, session, redo=True))["memory"] == ["Remembered again: Uses make"]

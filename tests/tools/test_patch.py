@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import tools.patch  # noqa: F401 - registers the tool
+import tools.patch
+import tools.read_file  # noqa: F401 - registers the tool
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context, payload
 from tools.registry import registry
 from tools.result import ShownDiff, ToolResult
@@ -97,7 +99,7 @@ def test_a_character_that_the_files_encoding_lacks_is_refused(tmp_path: Path):
     [
         ("", "x", "write_file"),
         ("return 1", "return 1", "the same"),
-        ("1|def a():\n2|    return 1", "x", "line numbers"),
+        ("1|def a():\n2|    return 3", "x", "line numbers"),
     ],
 )
 def test_a_patch_that_cannot_be_meant_says_what_to_do(tmp_path: Path, old: str, new: str, advice: str):
@@ -132,8 +134,7 @@ def test_a_mode_is_not_told_of(tmp_path: Path):
 def test_a_miss_shows_the_closest_lines_and_how_they_differ(tmp_path: Path):
     message = error_of(patched(tmp_path, FILE.replace("    ", "\t"), "def b():\n    return two", "x"))
     assert "5|def b():\n6|\treturn 2" in message
-    assert "line 6: you wrote '    return two', the file has '\\treturn 2'" in message
-    assert "(indented with 1 tab, not 4 spaces, other text)" in message
+    assert "- line 6: you wrote '    return two'\n" in message
 
 
 def test_a_change_that_was_made_before_is_recognised(tmp_path: Path):
@@ -141,7 +142,7 @@ def test_a_change_that_was_made_before_is_recognised(tmp_path: Path):
 
 
 def test_a_miss_without_anything_alike_says_so(tmp_path: Path):
-    assert "Nothing in the file resembles" in error_of(patched(tmp_path, FILE, "zebra crossing", "x"))
+    assert "Nothing in it resembles" in error_of(patched(tmp_path, FILE, "zebra crossing", "x"))
 
 
 def test_a_missing_and_a_binary_file_are_clear_errors(tmp_path: Path):
@@ -161,3 +162,32 @@ def test_the_diff_of_a_huge_change_is_bounded(tmp_path: Path):
     value = payload(patched(tmp_path, "x = 1\n" * 3000, "1", "2", replace_all=True))
     assert value["replacements"] == 3000
     assert len(value["diff"]) < 5000
+
+
+def test_a_slip_that_was_looked_past_is_noted(tmp_path: Path):
+    value = payload(patched(tmp_path, FILE, "2|    return 1", "2|    return 3"))
+    assert value["note"] == "old_string and new_string were read without the line numbers of read_file (`N|`)."
+    assert (tmp_path / "f.py").read_text() == FILE.replace("1", "3")
+
+
+def test_spaces_in_a_makefiles_recipe_are_told(tmp_path: Path):
+    (tmp_path / "Makefile").write_text("all: a\n\tcc a\n")
+    ctx = make_context(tmp_path)
+    value = payload(call(ctx, "patch", path="Makefile", old_string="all: a\n", new_string="all: a\n    echo a\n"))
+    assert value["problems"] == "line 2: a line of a recipe has to begin with a tab, not with spaces (make)"
+    assert "problems" not in payload(call(ctx, "patch", path="Makefile", old_string="    echo", new_string="\techo"))
+
+
+def test_a_notebook_is_edited_by_the_lines_that_read_file_shows(tmp_path: Path):
+    cell = {"cell_type": "code", "source": ['x = "a"\n', "print(x)"], "outputs": [], "metadata": {}}
+    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": [cell], "nbformat": 4, "nbformat_minor": 5}, indent=1))
+    ctx = make_context(tmp_path)
+    assert '2|x = "a"\n3|print(x)' in payload(call(ctx, "read_file", path="a.ipynb"))["content"]
+    old, new = '2|x = "a"\n3|print(x)', '2|x = "b"\n3|print(x)\n4|print(x)'
+    value = payload(call(ctx, "patch", path="a.ipynb", old_string=old, new_string=new))
+    assert "as lines of a cell" in value["note"]
+    assert json.loads((tmp_path / "a.ipynb").read_text())["cells"][0]["source"] == [
+        'x = "b"\n',
+        "print(x)\n",
+        "print(x)",
+    ]

@@ -74,6 +74,44 @@ def test_what_is_in_focus_comes_first(work: Path, focus: object):
     assert text.index("app/drive.js\n") < text.index("lib/engine.js\n")
 
 
+PRIVATE = """class Store {
+  #write(line) { return line; }
+  _keep(line) { return this.#write(line); }
+}
+function _helper(store) { return store._keep(1); }
+function unused() {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("focus", "shown"),
+    [
+        (["_helper"], "function _helper(store)"),
+        (["_keep"], "  _keep(line)"),
+        (["Store._keep()"], "  _keep(line)"),
+        (["private._helper"], "function _helper(store)"),
+        (["lib/private.js", "_helper"], "function _helper(store)"),
+        (["lib/private.js _helper"], "function _helper(store)"),
+        (["#write"], "  #write(line)"),
+        ("Store#write", "  #write(line)"),
+    ],
+)
+def test_a_private_name_in_focus_is_in_the_map_however_small_it_is(work: Path, focus: object, shown: str):
+    (work / "lib" / "private.js").write_text(PRIVATE)
+    for number in range(60):
+        text = (
+            f'const {{ makeEngine }} = require("./engine");\nfunction drive{number}() {{ makeEngine({number}); }}\n'
+        )
+        (work / "lib" / f"drive_{number}.js").write_text(text)
+    lines = call(context(work), "repo_map", focus=focus, max_tokens=100).text.splitlines()
+    assert any(line.partition("|")[2] == shown for line in lines), lines
+
+
+def test_a_name_in_focus_that_is_nowhere_is_told(work: Path):
+    text = call(context(work), "repo_map", focus=["drive", "_absent"]).text
+    assert "[nothing is named _absent (what is defined in functions is not in the map): use search_files]" in text
+
+
 def test_a_path_in_focus_is_from_the_session_s_directory_whatever_is_mapped(work: Path):
     (work / "app" / "other.js").write_text("function other() {}\n")
     for focus in ("app/other.js", str(work / "app" / "other.js")):

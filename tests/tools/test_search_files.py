@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context
+from tools.environments.rg_process import substitute
 from tools.search_files import DESCRIPTION, SCHEMA
 
 
@@ -68,10 +69,29 @@ def test_an_offset_behind_the_last_match_tells_the_total(work: Path):
     assert "only 3 matches" in call(make_context(work), "search_files", pattern="import", offset=9).text
 
 
-def test_a_broken_pattern_is_explained(work: Path):
-    message = error_of(call(make_context(work), "search_files", pattern="find("))
-    assert "unclosed group" in message
-    assert "escape" in message
+@pytest.mark.parametrize("engine", ["rg", "substitute"])
+def test_a_regex_that_does_not_compile_is_searched_as_fixed_text(
+    work: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+):
+    if engine == "substitute":
+        monkeypatch.setattr("tools.environments.rg_process.search_program", substitute)
+    result = call(make_context(work), "search_files", pattern="find(")
+    head, *_, note = result.text.splitlines()
+    assert head == "1 match:"
+    assert "3:def find():" in result.text
+    assert note == "[searched as fixed text: the pattern is no regular expression (unclosed group)]"
+    assert result.value is not None
+    assert result.value()["note"] == note
+    nothing = call(make_context(work), "search_files", pattern="zebra[").text
+    assert "No match for 'zebra['" in nothing
+    assert "searched as fixed text" in nothing
+
+
+@pytest.mark.parametrize("pattern", ["find(", "*x", "[z", "find)", "a{2,1}", "(?<=a", "\\"])
+def test_no_pattern_that_does_not_compile_is_an_error(work: Path, pattern: str):
+    result = call(make_context(work), "search_files", pattern=pattern)
+    assert not result.failed
+    assert "searched as fixed text: the pattern is no regular expression (" in result.text
 
 
 def test_a_missing_path_and_a_wrong_target_are_clear_errors(work: Path):

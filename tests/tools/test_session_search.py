@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import tools.session_search
+from agent_core.messages import Message, tool_call
 from agent_core.services import SessionServices, TurnServices
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.search.recall import SqliteRecall
@@ -57,6 +58,27 @@ def test_a_query_finds_sessions_with_the_messages_around_the_hit(ctx: ToolContex
         ],
     }
     assert date.startswith("2027-01-1")
+
+
+def calling(tool: str) -> Message:
+    return {"role": "assistant", "content": "", "tool_calls": [tool_call("c", tool, "{}")]}
+
+
+def test_the_answer_that_ended_the_turn_of_a_hit_is_shown_however_far_it_is(ctx: ToolContext, talks: Talks):
+    work = [message for _ in range(20) for message in (calling("terminal"), printed("output"))]
+    ids = talks.add("s", ["how do we deploy the word?", *work, answered("With make deploy. " + "x" * 900)])
+    (found,) = _told(ctx, query="word", window=2)
+    last = found["messages"][-1]
+    assert (last["id"], last["answer"], len(last["text"])) == (ids[-1], True, 918)
+    assert [message["id"] for message in found["messages"][:-1]] == ids[:3]
+    (read,) = _told(ctx, session_id="s", around_message_id=ids[0], window=1)
+    assert read["messages"][-1]["id"] == ids[-1]
+
+
+def test_a_turn_that_broke_off_has_no_answer(ctx: ToolContext, talks: Talks):
+    ids = talks.add("s", ["the word", *[calling("terminal")] * 9])
+    (found,) = _told(ctx, query="word", window=1)
+    assert [message["id"] for message in found["messages"]] == ids[:2]
 
 
 def test_the_session_s_own_line_is_not_searched_and_may_be_read(ctx: ToolContext, talks: Talks):

@@ -153,6 +153,12 @@ def test_the_timeout_is_clamped_to_the_settings(session):
     assert session.payload("sleep 30", timeout=100_000)["timed_out"]
 
 
+def test_a_timeout_above_the_limit_is_said(session):
+    session.settings = ToolSettings(terminal=TerminalSettings(max_timeout=60))
+    assert session.payload("echo a", timeout=61)["note"].startswith("timeout was set to 60 s, the most that there is")
+    assert "note" not in session.payload("echo a", timeout=60)
+
+
 @pytest.mark.parametrize("timeout", [0, -1, "soon", True, "nan", [1], {}])
 def test_a_timeout_that_is_no_time_is_refused(session, timeout):
     assert "timeout" in session.payload("touch made", timeout=timeout)["error"]

@@ -26,6 +26,13 @@ _TEMPLATE = re.compile(r"\{\{|\{%|<%")
 # Its parser needs the cube of the parts of a dotted key.
 _MANY_PARTS = re.compile(r"(?:[\w\"'-]\.[\w\"'-]{0,40}){100}")
 
+_MAKEFILE = re.compile(r"(?:GNU)?[Mm]akefile(?:\.\w+)?")
+_MAKES_RULE = re.compile(r"[^\s=:][^=:]*::?(?![=:])(?!\s*[\w.-]+\s*[:?+!]*=)")
+# What may be indented with spaces: conditions, and the setting of variables.
+_MAKES_OWN = re.compile(
+    r"\s*(?:(?:ifn?eq|ifn?def|else|endif|-?include|export|override|unexport)\b|[\w.-]+\s*[:?+!]*=)"
+)
+
 Checker = Callable[[str], Sequence[Problem]]
 
 
@@ -46,13 +53,15 @@ def _checker(path: Path, text: str) -> Checker | None:
     match suffix:
         case ".py" | ".pyi" | ".pyw":
             return _python
-        case ".json":
+        case ".json" | ".ipynb":
             commented = _COMMENTED_JSON.fullmatch(path.name) or not _COMMENTED_FOLDERS.isdisjoint(path.parts)
             return None if commented or _TEMPLATE.search(text) else _json
         case ".toml":
             return None if _TEMPLATE.search(text) or _MANY_PARTS.search(text) else _toml
         case ".yaml" | ".yml":
             return None if _TEMPLATE.search(text) else _yaml
+    if suffix == ".mk" or _MAKEFILE.fullmatch(path.name):
+        return _make
     from tools.diagnostics.grammars import tree_checker  # noqa: PLC0415 - few files need a grammar
 
     return tree_checker(path)
@@ -111,6 +120,27 @@ def _yaml(text: str) -> Sequence[Problem]:
     except (yaml.YAMLError, RecursionError) as problem:
         return (_problem(1, 1, " ".join(str(problem).split()), "yaml"),)
     return ()
+
+
+def _make(text: str) -> Sequence[Problem]:
+    """Lines of recipes that begin with spaces: make takes only a tab there."""
+    if ".RECIPEPREFIX" in text:
+        return ()
+    found: list[Problem] = []
+    in_rule, goes_on, in_define = False, False, False
+    for number, line in enumerate(text.split("\n"), 1):
+        continued, goes_on = goes_on, line.rstrip("\r").endswith("\\")
+        if in_define or continued or not line.strip() or line.lstrip().startswith("#"):
+            in_define = in_define and not line.startswith("endef")
+        elif line.startswith("define "):
+            in_define = True
+        elif line.startswith(" "):
+            if in_rule and not _MAKES_OWN.match(line):
+                message = "a line of a recipe has to begin with a tab, not with spaces"
+                found.append(_problem(number, 1, message, "make"))
+        elif not line.startswith("\t"):
+            in_rule = _MAKES_RULE.match(line) is not None or (in_rule and _MAKES_OWN.match(line) is not None)
+    return tuple(found)
 
 
 def _problem(line: int | None, column: int | None, message: str, source: str) -> Problem:

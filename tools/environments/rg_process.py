@@ -25,7 +25,7 @@ from tools.environments.child_env import bare_environment
 from tools.environments.ignore_files import IGNORE_FILES, ignore_files
 from tools.environments.own_programs import PROGRAMS
 from tools.environments.process_groups import UNSEEN, signal_group
-from tools.errors import ToolError, ToolInterrupted
+from tools.errors import PatternRejected, ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.os_flags import SIGKILL
 
@@ -36,6 +36,7 @@ _MAX_COMPLAINT_CHARS = 1000
 _MAX_COMPLAINT_BYTES = 1 << 20
 # A file or directory that could not be opened; what else stands on stderr is about the arguments.
 _UNREADABLE = re.compile(r"^rg: \./.*?\(os error \d+\)\n?", re.MULTILINE | re.DOTALL)
+_WHY = re.compile(r"^error: (.+)$|^PCRE2: .* at offset \d+: (.+)$", re.MULTILINE)
 _OURS = str(Path(__file__).parents[2])
 _CODE = """
 import sys
@@ -187,7 +188,17 @@ def _raise_if_rejected(complaint: str) -> None:
         hint = GLOB_HINT
     elif "not supported" in complaint or "not available" in complaint:
         hint = "Look-around and back-references are not known here: search for less, and choose from what is found."
-    raise ToolError(f"The search was not understood: {complaint[:_MAX_COMPLAINT_CHARS]}\n{hint}")
+    told = f"The search was not understood: {complaint[:_MAX_COMPLAINT_CHARS]}\n{hint}"
+    if (why := _no_regex(complaint)) is not None:
+        raise PatternRejected(told, why)
+    raise ToolError(told)
+
+
+def _no_regex(complaint: str) -> str | None:
+    """Why a pattern is no regular expression; None where it may be one that only this engine does not know."""
+    if "regex parse error" not in complaint or "without ripgrep" in complaint or "not available" in complaint:
+        return None
+    return next((found[1] or found[2] for found in _WHY.finditer(complaint) if "supported" not in found[0]), "")
 
 
 def _nothing() -> None:

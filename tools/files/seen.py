@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from tools.light_dataclass import dataclass
 
@@ -22,6 +23,28 @@ _MAX_DOCUMENTS = 4
 
 Lines = tuple[int, int]
 """The first and the last line (1-based) of a page."""
+
+
+class ChangedLines(NamedTuple):
+    """An edit: the lines from `first` on, up to `old_last`, became those up to `new_last` (1-based, inclusive)."""
+
+    first: int
+    old_last: int
+    new_last: int
+
+    def moved(self, read: Iterable[Lines]) -> tuple[Lines, ...]:
+        """Lines that were read, as they are numbered after the edit."""
+        lines: list[Lines] = []
+        for start, end in read:
+            if start <= self.first and end >= self.old_last:
+                lines.append((start, end + self.new_last - self.old_last))
+                continue
+            if start < self.first:
+                lines.append((start, min(end, self.first - 1)))
+            if end > self.old_last:
+                shift = self.new_last - self.old_last
+                lines.append((max(start, self.old_last + 1) + shift, end + shift))
+        return _joined(lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +65,27 @@ class SeenFile:
         pages: the lines that the model was shown, in order, apart from each other.
         whole: the model has seen all of it.
         cut: what it was shown of the lines is not all that is in them.
+        read: the lines that it knows of this content, though they may not be before it any more.
     """
 
     digest: str
     pages: tuple[Lines, ...] = ()
     whole: bool = False
     cut: bool = False
+    read: tuple[Lines, ...] = ()
 
     def shows(self, first: int, last: int) -> bool:
         """Whether the model was shown every line from `first` to `last`."""
         return any(start <= first and last <= end for start, end in self.pages)
+
+    def unread(self, total: int) -> tuple[Lines, ...]:
+        """Which of the file's `total` lines the model does not know."""
+        if self.whole:
+            return ()
+        following = [first for first, _ in self.read] + [total + 1]
+        starts = [1, *(last + 1 for _, last in self.read)]
+        gaps = zip(starts, following, strict=True)
+        return tuple((start, next_read - 1) for start, next_read in gaps if start < next_read)
 
 
 class FilesSeen:
@@ -91,21 +125,32 @@ class FilesSeen:
             before = self._files.get(key)
             if before is None or before.digest != digest:
                 before = SeenFile(digest)
-            seen = SeenFile(digest, _joined((*before.pages, *pages)), whole or before.whole, cut or before.cut)
+            new = tuple(pages)
+            seen = SeenFile(
+                digest,
+                _joined((*before.pages, *new)),
+                whole or before.whole,
+                cut or before.cut,
+                _joined((*before.read, *new)),
+            )
             if total is not None and not seen.cut and (total == 0 or seen.shows(1, total)):
                 seen = replace(seen, whole=True)
             self._keep(key, seen)
 
-    def edited(self, path: Path, before: str, after: str) -> None:
+    def edited(self, path: Path, before: str, after: str, changed: ChangedLines | None = None) -> None:
         """The model changed a piece of a file, from the content `before` to `after` (digests).
 
         What it knew it knows still; of a file that it had not read, it knows no more than it did.
+
+        Args:
+            changed: where; None where that is not known, so that no line counts as read any more.
         """
         key = _key(path)
         with self._lock:
             seen = self._files.get(key)
             if seen is not None and seen.digest == before:
-                self._keep(key, SeenFile(after, (), seen.whole, seen.cut))
+                read = () if changed is None else changed.moved(seen.read)
+                self._keep(key, SeenFile(after, (), seen.whole, seen.cut, read))
 
     def known(self, path: Path) -> SeenFile | None:
         """What the model last saw of a file, None where that is nothing."""

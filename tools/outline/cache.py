@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 FILE_NAME = "outlines.db"
 
-_VERSION = 3  # of the queries and of the packed form: with another one everything is made anew
+_VERSION = 4  # of the queries and of the packed form: with another one everything is made anew
 _LOCK_SECONDS = 2.0
 _DAY = 86_400
 _KEEP_DAYS = 30

@@ -26,6 +26,7 @@ _ENTRY_WEIGHT = 3.0
 _OWN_SHARE = 0.2  # of a file's importance goes to its definitions, whether or not anyone refers to them
 _FOCUSED_NAME = 30.0
 _FOCUSED_FILE = 4.0
+_ASKED = 1000.0  # whatever it is to others: it was asked for by its name
 _PRIVATE = 0.3
 _VALUE = 0.5
 _SHORT = 8
@@ -39,6 +40,9 @@ _TEST = re.compile(
     r"(?:^|/)(?:tests?|testing|spec|specs|__tests__|examples?|benchmarks?|fixtures|vendor|third_party|node_modules|docs?)/"
     r"|(?:^|/)(?:test_[^/]*|conftest\.py|[^/]*(?:_test|\.test|\.spec|_spec|Tests?)\.\w+)$"
 )
+_BETWEEN_NAMES = re.compile(r"\.|::|#|->")
+_PRIVATE_NAME = re.compile(r"#\w+")  # of JavaScript
+_QUALIFIED = re.compile(r"[\w$]+(?:(?:\.|::|#|->)[\w$]+)+")
 _FAILURE = re.compile(r"(?:Error|Exception)\b")
 _ENTRIES = frozenset({"main", "__main__", "index", "app", "server", "cli", "lib", "mod", "entry"})
 
@@ -75,7 +79,7 @@ def rank(
         seen: files that the model has read.
     """
     paths = sorted(outlines)
-    words = [word.strip().lower().removeprefix("./") for word in focus if word.strip()]
+    words = focus_words(focus, outlines)
     files = [outlines[path] for path in paths]
     tests = [bool(_TEST.search(path.as_posix())) for path in paths]
     in_focus = [_in_focus(path, outline, words) for path, outline in zip(paths, files, strict=True)]
@@ -85,16 +89,38 @@ def rank(
     links = _links(files)
     importance = _flow(links, start)
     by_name = _by_name(links, importance)
+    asked = _asked(words, files)
     ranked = []
     for index, (path, outline) in enumerate(zip(paths, files, strict=True)):
         boost = _FOCUSED_FILE if in_focus[index] >= _FOCUSED_NAME else _TEST_WEIGHT if tests[index] else 1.0
         own = _OWN_SHARE * importance[index]
         scores = tuple(
             (own / math.sqrt(len(outline.definitions)) + by_name[index].get(definition.name, 0.0)) * boost * weight
+            + (_ASKED if definition.name.lower() in asked else 0.0)
             for definition, weight in zip(outline.definitions, _weights(outline, words), strict=True)
         )
         ranked.append(Ranked(path, outline, importance[index] * boost, scores))
     return sorted(ranked, key=lambda each: (-each.score, each.path))
+
+
+def focus_words(focus: Sequence[str], paths: Collection[PurePath]) -> list[str]:
+    """What the focus names, in small letters: `Store._keep()` names two things, `store.py` is a file."""
+    files = {name.lower() for path in paths for name in (path.as_posix(), path.name)}
+    words: list[str] = []
+    for given in focus:
+        word = given.strip().lower().removeprefix("./").removesuffix("()")
+        is_name = _QUALIFIED.fullmatch(word) and word not in files
+        words += [*_BETWEEN_NAMES.split(word), *_PRIVATE_NAME.findall(word)] if is_name else [word]
+    return [word for word in dict.fromkeys(words) if word]
+
+
+def _asked(words: Sequence[str], files: Sequence[Outline]) -> set[str]:
+    """The words that name definitions, private ones too; not those of names that are everywhere."""
+    wanted = set(words)
+    counts = Counter(
+        name for outline in files for name in {each.name.lower() for each in outline.definitions} & wanted
+    )
+    return {name for name, count in counts.items() if count <= _MAX_DEFINERS}
 
 
 def _links(files: Sequence[Outline]) -> list[_Link]:
@@ -131,7 +157,7 @@ def _named(
 
 def _distinct(name: str) -> float:
     """How surely a name means what the project defines: `format` and `items` are mostly somebody else's."""
-    if name.startswith("_"):
+    if name.startswith(("_", "#")):
         return _PRIVATE
     return _COMMON if len(name) <= _SHORT and name.islower() and "_" not in name else 1.0
 
@@ -218,7 +244,7 @@ def _weights(outline: Outline, words: Sequence[str]) -> list[float]:
             weight = _FAILING  # whatever can fail refers to exceptions, and they say little
         if any(word in name for word in words):
             weight *= _ENTRY_WEIGHT
-        if name.startswith("_"):
+        if name.startswith(("_", "#")):
             weight *= _PRIVATE
         weights.append(weight * (1 + math.log1p(members[index])))
     return weights

@@ -7,6 +7,7 @@ from pathlib import Path
 from tools.arguments import display, with_odd_bytes
 from tools.context import ToolContext
 from tools.errors import Denied, ToolError
+from tools.files.losses import check_elisions, check_unread
 from tools.files.whole_file import encoded
 from tools.patching.drafts import Draft, Drafts, text_of
 from tools.patching.hunks import HunksMisplaced, patched
@@ -58,6 +59,7 @@ def _drafted(operation: Operation, drafts: Drafts, ctx: ToolContext) -> Draft:
             # What is replaced keeps its encoding and its line endings.
             file = (None if draft.now is None else decode(draft.now)) or TextFile("")
             fitted = with_newlines(text, "\r\n") if file.newline == "\r\n" else text
+            _check_losses(draft, fitted, ctx)
             draft.now, draft.lines = encoded(draft.path, file, fitted, ctx), (1,)
         case DeleteFile():
             if draft.now is None:
@@ -70,11 +72,24 @@ def _drafted(operation: Operation, drafts: Drafts, ctx: ToolContext) -> Draft:
     return draft
 
 
+def _check_losses(draft: Draft, text: str, ctx: ToolContext) -> None:
+    """Refuse a whole text that would lose lines of what was there before the patch."""
+    was = None if draft.before is None else decode(draft.before)
+    if was is None:
+        return
+    name = display(draft.path, ctx)
+    check_elisions(name, draft.path, was.text, text, whole=True)
+    if draft.now is not None and ctx.seen is not None:
+        check_unread(name, draft.path, was.text, text, ctx.seen.known(draft.path))
+
+
 def _update(draft: Draft, operation: UpdateFile, ctx: ToolContext) -> None:
     if not operation.hunks and draft.now is not None:
         return  # it only moves, and may be anything
     file = text_of(draft.path, draft.now, ctx)
-    made = patched(file.text, operation.hunks, display(draft.path, ctx))
+    name = display(draft.path, ctx)
+    made = patched(file.text, operation.hunks, name)
+    check_elisions(name, draft.path, file.text, made.text, whole=False)
     draft.now = encoded(draft.path, file, made.text, ctx)
     draft.lines = made.lines
     draft.notes += tuple(f"{note[0].upper()}{note[1:]}." for note in made.notes)

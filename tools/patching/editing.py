@@ -9,6 +9,7 @@ from tools import arguments
 from tools.context import ToolContext
 from tools.environments.together import FileChange
 from tools.errors import ToolError
+from tools.files.losses import check_elisions
 from tools.files.whole_file import encoded, read_whole
 from tools.patching.drafts import Draft, text_of
 from tools.patching.replacing import Replacement, replaced
@@ -33,6 +34,7 @@ def edit_file(args: Mapping[str, Any], ctx: ToolContext) -> ToolResult:
     before = read_whole(path, ctx)
     file = text_of(path, before, ctx)
     made = replaced(file.text, wanted, str(path))
+    check_elisions(arguments.display(path, ctx), path, file.text, made.text, whole=False)
     after = encoded(path, file, made.text, ctx)
     payload: dict[str, Any] = {"path": arguments.display(path, ctx), "replacements": made.count}
     lines = made.lines(_MAX_FACTS)

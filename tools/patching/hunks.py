@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from tools.light_dataclass import dataclass
 from tools.patching.anchors import KeyedText
@@ -10,6 +11,7 @@ from tools.patching.hunk_spans import hunk_span
 from tools.patching.likeness import is_blank, runs
 from tools.patching.misses import described, described_lines
 from tools.patching.placing import Candidates, Order, candidates, in_order
+from tools.patching.slips import hunk_without_numbers
 from tools.patching.spans import Span, applied, line_numbers, places_after
 from tools.patching.v4a import Hunk
 from tools.text.matching import closest_regions
@@ -44,7 +46,7 @@ def patched(text: str, hunks: Sequence[Hunk], name: str) -> Patched:
         HunksMisplaced: not all of them can be done.
     """
     keyed = KeyedText(text)
-    found = [candidates(keyed, hunk) for hunk in hunks]
+    found = [_candidates(keyed, hunk) for hunk in hunks]
     without = [each for each in found if not each.starts]
     # To find what comes closest takes time, and no more than a few are told.
     lost = [_lost(keyed, each, name) for each in without[:_MAX_LOST]]
@@ -61,6 +63,17 @@ def patched(text: str, hunks: Sequence[Hunk], name: str) -> Patched:
     if order.is_reordered:
         notes.append("the hunks were not in the order of the file")
     return Patched(new, tuple(_first_lines(new, spans)), tuple(notes))
+
+
+def _candidates(text: KeyedText, hunk: Hunk) -> Candidates:
+    found = candidates(text, hunk)
+    if found.starts or not hunk.old or (unnumbered := hunk_without_numbers(hunk)) is None:
+        return found
+    second = candidates(text, unnumbered)
+    if not second.starts:
+        return found
+    note = f"hunk {hunk.number} was read without the line numbers of read_file (`N|`)"
+    return replace(second, note="; ".join(filter(None, (note, second.note))))
 
 
 def _span(text: KeyedText, found: Candidates, start: int) -> Span:
@@ -103,7 +116,8 @@ def _lost(text: KeyedText, found: Candidates, name: str) -> str:
         return f"{where}: its lines are not in the file, nor anything like them. Read the file again."
     region = regions[0]
     last = region.first + len(region.lines) - 1
-    return f"{where}: its lines are not in the file. Closest are lines {region.first}–{last}:\n{described(region)}"
+    closest = f"is line {last}" if region.first == last else f"are lines {region.first}–{last}"
+    return f"{where}: its lines are not in the file. Closest {closest}:\n{described(region)}"
 
 
 def _unclear(placed: Sequence[Candidates], order: Order, name: str) -> list[str]:

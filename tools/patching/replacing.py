@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass
 from tools.patching.finding import Place, alike_places, may_be_alike, places_within, span_of
 from tools.patching.likeness import Likeness
-from tools.patching.misses import MAX_LINES_TOLD, described_lines, not_found
+from tools.patching.misses import IN_NOTEBOOK, MAX_LINES_TOLD, described_lines, not_found
+from tools.patching.slips import cell_readings, readings
 from tools.patching.spans import Span, TextLines, applied, ending_at, line_numbers, moved, places_after
 from tools.text.encoding import with_newlines
 from tools.text.matching import line_number, occurrences
@@ -72,6 +75,35 @@ def replaced(text: str, wanted: Sequence[Replacement], name: str) -> Replaced:
 def _spans(text: str, wanted: Replacement, name: str) -> tuple[list[Span], str]:
     """The changes that a replacement makes, and a note on how their places were found."""
     _check(wanted)
+    found = _found(text, wanted, name)
+    is_broken = found is not None and _breaks_notebook(text, found[0], name)
+    if found is None or is_broken:
+        found = _found_otherwise(text, wanted, name)
+    if found is None and is_broken:
+        raise ToolError(f"With that {name} would be no valid JSON. Nothing was changed. {IN_NOTEBOOK}")
+    if found is None:
+        raise ToolError(not_found(text, wanted.old, wanted.new, name))
+    return found
+
+
+def _breaks_notebook(text: str, spans: Sequence[Span], name: str) -> bool:
+    """Whether a notebook could not be opened any more."""
+    return _is_notebook(name) and _is_json(text) and not _is_json(applied(text, spans))
+
+
+def _is_notebook(name: str) -> bool:
+    return name.lower().endswith(".ipynb")
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _found(text: str, wanted: Replacement, name: str) -> tuple[list[Span], str] | None:
     exact = occurrences(text, wanted.old)
     # Where line endings are of two kinds, the model takes pieces for the same that are not.
     if exact and not (_CRLF in text and "\n" in wanted.old):
@@ -82,6 +114,33 @@ def _spans(text: str, wanted: Replacement, name: str) -> tuple[list[Span], str]:
     if (at_end := _unended(text, wanted)) is not None:
         return [at_end], "The file ends without a line ending, and that stayed so."
     return _alike_spans(text, wanted, name)
+
+
+def _found_otherwise(text: str, wanted: Replacement, name: str) -> tuple[list[Span], str] | None:
+    """What is found where the text is read as it was probably meant: without escapes, without line numbers."""
+    meant = readings(wanted.old, wanted.new)
+    if _is_notebook(name):
+        meant = chain(meant, cell_readings(text, wanted.old, wanted.new))
+    for reading in meant:
+        is_sent = (reading.old, reading.new) == (wanted.old, wanted.new)
+        if is_sent or not reading.old or reading.old == reading.new:
+            continue
+        try:
+            found = _found(text, Replacement(reading.old, reading.new, wanted.every), name)
+        except ToolError as problem:
+            raise ToolError(f"Read {reading.how}: {problem}") from problem
+        if found is None or _breaks_notebook(text, found[0], name):
+            continue
+        if reading.is_lines and not all(_begins_line(text, span.start) for span in found[0]):
+            continue
+        spans, note = found
+        both = "old_string was" if reading.new == wanted.new else "old_string and new_string were"
+        return spans, f"{both} read {reading.how}.{f' {note}' if note else ''}"
+    return None
+
+
+def _begins_line(text: str, place: int) -> bool:
+    return not text[text.rfind("\n", 0, place) + 1 : place].strip()
 
 
 def _unended(text: str, wanted: Replacement) -> Span | None:
@@ -123,13 +182,11 @@ def _kinds(text: str) -> set[str]:
     return kinds | {"\n"} if text.count("\n") > windows else kinds
 
 
-def _alike_spans(text: str, wanted: Replacement, name: str) -> tuple[list[Span], str]:
+def _alike_spans(text: str, wanted: Replacement, name: str) -> tuple[list[Span], str] | None:
     sent, new = (with_newlines(part, "\n").split("\n") for part in (wanted.old, wanted.new))
     if sent == new:
         raise ToolError("old_string and new_string differ in line endings only, and those stay as the file has them.")
-    if may_be_alike(text, sent) and (found := _found_alike(TextLines(text), wanted, sent, new, name)) is not None:
-        return found
-    raise ToolError(not_found(text, wanted.old, wanted.new, name))
+    return _found_alike(TextLines(text), wanted, sent, new, name) if may_be_alike(text, sent) else None
 
 
 def _found_alike(

@@ -11,12 +11,12 @@ from tools.context import ToolContext
 from tools.diagnostics.report import new_problems
 from tools.environments.together import ChangesTogether, FileChange, change_all
 from tools.errors import ToolInterrupted
-from tools.files.seen import digest_of
+from tools.files.seen import ChangedLines, digest_of
 from tools.files.whole_file import saved_text
 from tools.light_dataclass import dataclass
 from tools.patching.drafts import Draft
 from tools.result import Shown, ShownDiff, ShownText
-from tools.text.diffs import compact_diff
+from tools.text.diffs import compact_diff, same_head, same_tail
 from tools.text.encoding import count_lines, decode
 
 _MAX_DIFF_CHARS = 4000
@@ -109,7 +109,7 @@ def _saved(draft: Draft, change: FileChange, held: bytes | None, ctx: ToolContex
         after = text if after is not None else None
         notes += [otherwise] if otherwise else []
         if not otherwise:
-            _note_seen(change, ctx)
+            _note_seen(change, before, after, ctx)
         if after is not None and after != before:
             # The file is written: a cancel now must not make that unsaid.
             with contextlib.suppress(ToolInterrupted):
@@ -117,17 +117,27 @@ def _saved(draft: Draft, change: FileChange, held: bytes | None, ctx: ToolContex
     return Saved(draft, change, before, after, tuple(notes), problems)
 
 
-def _note_seen(change: FileChange, ctx: ToolContext) -> None:
+def _note_seen(change: FileChange, before: str | None, after: str | None, ctx: ToolContext) -> None:
     if ctx.seen is None or change.after is None:
         return
     if change.before is None:
         ctx.seen.note(change.path, digest_of(change.after), whole=True)
     elif change.source is None:
-        ctx.seen.edited(change.path, digest_of(change.before), digest_of(change.after))
+        ctx.seen.edited(
+            change.path, digest_of(change.before), digest_of(change.after), _changed(before or "", after or "")
+        )
     else:
         known = ctx.seen.known(change.source)
         if known is not None and known.digest == digest_of(change.before):
             ctx.seen.note(change.path, digest_of(change.after), whole=known.whole)
+
+
+def _changed(before: str, after: str) -> ChangedLines:
+    head = same_head(before, after)
+    tail = same_tail(before, after, min(len(before), len(after)) - head)
+    first = before.count("\n", 0, head) + 1
+    last, new_last = (first + text.count("\n", head, len(text) - tail) for text in (before, after))
+    return ChangedLines(first, last, new_last)
 
 
 def _text(data: bytes | None) -> str | None:

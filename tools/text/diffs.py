@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
+from itertools import groupby
 
+_LONG_LINE = 400
+_AROUND_CHANGE = 80
 _CONTEXT = 2
 _MAX_COMPARED_LINES = 4000
 _BLOCKS = (4096, 64, 1)
@@ -19,7 +23,7 @@ def compact_diff(before: str, after: str, max_chars: int = 4000) -> str:
     shift = before.count("\n", 0, head)
     if len(old_part) + len(new_part) > _MAX_COMPARED_LINES:
         return f"[{len(old_part)} lines from line {shift + 1} became {len(new_part)}; too many to show]"
-    return _cut("\n".join(_hunks(old_part, new_part, shift)), max_chars)
+    return _cut("\n".join(with_short_lines(_hunks(old_part, new_part, shift))), max_chars)
 
 
 def same_head(before: str, after: str) -> int:
@@ -63,6 +67,58 @@ def _end(text: str, place: int) -> int:
         if not place:
             return len(text)
     return place
+
+
+def with_short_lines(diff: Sequence[str], *, keeps_changes: bool = False) -> list[str]:
+    """The lines of a unified diff, each with its sign, and long ones around the characters that changed in them.
+
+    Args:
+        keeps_changes: only characters that did not change may be left out.
+    """
+    made: list[str] = []
+    removed: list[str] = []
+    for sign, group in groupby(diff, key=lambda line: line[:1]):
+        lines = list(group)
+        if sign == "-":
+            removed = lines
+            continue
+        if sign == "+" and len(removed) == len(lines):
+            pairs = [
+                around_change(old[1:], new[1:], None if keeps_changes else _LONG_LINE)
+                for old, new in zip(removed, lines, strict=True)
+            ]
+            made += [f"-{old}" for old, _ in pairs] + [f"+{new}" for _, new in pairs]
+        else:
+            made += [line if keeps_changes and line[:1] in "-+" else clipped(line) for line in (*removed, *lines)]
+        removed = []
+    return made + [line if keeps_changes else clipped(line) for line in removed]
+
+
+def around_change(old: str, new: str, most: int | None = _LONG_LINE) -> tuple[str, str]:
+    """Two lines, and if one is long what is near the characters in which they differ: about `most` of each."""
+    if max(len(old), len(new)) <= _LONG_LINE:
+        return old, new
+    head = same_head(old, new)
+    tail = same_tail(old, new, min(len(old), len(new)) - head)
+    start, end = max(0, head - _AROUND_CHANGE), max(0, tail - _AROUND_CHANGE)
+    return _part(old, start, end, most), _part(new, start, end, most)
+
+
+def clipped(line: str, most: int = _LONG_LINE) -> str:
+    """The line, or the beginning and the end of a long one."""
+    if len(line) <= most:
+        return line
+    end = most // 4
+    return f"{line[: most - end]}{_left_out(len(line) - most)}{line[-end:]}"
+
+
+def _part(line: str, start: int, end: int, most: int | None) -> str:
+    part = line[start : len(line) - end]
+    return f"{_left_out(start)}{part if most is None else clipped(part, most)}{_left_out(end)}"
+
+
+def _left_out(count: int) -> str:
+    return f"[… {count} characters]" if count else ""
 
 
 def _lines(text: str) -> list[str]:

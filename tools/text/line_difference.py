@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 
-_MAX_SHOWN = 160
+from tools.text.diffs import around_change
+
+_MAX_SHOWN = 300
 _LOOKALIKES = str.maketrans(
     {
         "‘": "'", "’": "'", "‚": "'", "′": "'", "“": '"', "”": '"', "„": '"', "″": '"',
@@ -24,11 +26,21 @@ def normalised(line: str) -> str:
 
 
 def describe_difference(wrote: str, has: str) -> str:
-    """«you wrote '…', the file has '…' (why)» for two different lines."""
-    return f"you wrote {_shown(wrote)}, the file has {_shown(has)} ({', '.join(_reasons(wrote, has))})"
+    """How two different lines differ, for whoever sees the file's line too.
+
+    Returns:
+        «you wrote '…'» for other text, and «you wrote '…', the file has '…' (why)» for what is hardly to be seen.
+    """
+    reasons = _reasons(wrote, has)
+    yours, theirs = map(repr, around_change(wrote, has, _MAX_SHOWN))
+    if not reasons and len(has) <= _MAX_SHOWN:
+        return f"you wrote {yours}"
+    why = f" ({', '.join(reasons)})" if reasons else ""
+    return f"you wrote {yours}, the file has {theirs}{why}"
 
 
 def _reasons(wrote: str, has: str) -> list[str]:
+    """What differs, where that has a name; blanks matter only where the rest is the same but for that."""
     reasons = _space_reasons(wrote, has)
     yours, theirs = wrote.strip(), has.strip()
     if yours == theirs:
@@ -42,7 +54,7 @@ def _reasons(wrote: str, has: str) -> list[str]:
     ):
         if same(yours) == same(theirs):
             return [*reasons, name]
-    return [*reasons, "several small differences" if normalised(wrote) == normalised(has) else "other text"]
+    return ["several small differences"] if normalised(wrote) == normalised(has) else []
 
 
 def _space_reasons(wrote: str, has: str) -> list[str]:
@@ -75,7 +87,3 @@ def _unescaped(text: str) -> str:
     for escaped, plain in _ESCAPES:
         text = text.replace(escaped, plain)
     return text
-
-
-def _shown(line: str) -> str:
-    return repr(line if len(line) <= _MAX_SHOWN else f"{line[:_MAX_SHOWN]}…")

@@ -11,6 +11,7 @@ from itertools import accumulate, count
 from operator import add
 
 from tools.light_dataclass import dataclass
+from tools.text.diffs import clipped
 from tools.text.line_difference import describe_difference, normalised
 
 _NAME = re.compile(r"\w+")
@@ -21,6 +22,8 @@ _MAX_HITS = 1000
 _CANDIDATES = 8
 _MIN_SCORE = 0.5
 _MAX_COMPARED_CHARS = 300
+_GRAM = 8
+_MAX_PIECE = 600
 
 Probe = tuple[str, int]
 """A piece to look for, and the line (0-based) of what is looked for that it is in."""
@@ -146,7 +149,7 @@ def _hits(text: str, piece: str, most: int) -> list[int]:
 
 def _score(lines: Sequence[str], start: int, wanted: Sequence[str]) -> float:
     """The mean likeness of the lines from `start` on to `wanted` (both normalised), weighted by their length."""
-    has = [normalised(line) for line in lines[start : start + len(wanted)]]
+    has = [normalised(line) for line in lines[start : start + _window(len(wanted))]]
     matcher = SequenceMatcher(None, has, wanted)
     likeness = 0.0
     weight = sum(len(line) + 1 for line in wanted)
@@ -159,25 +162,103 @@ def _score(lines: Sequence[str], start: int, wanted: Sequence[str]) -> float:
     return likeness / weight
 
 
+def _window(count: int) -> int:
+    """How many lines of a file are looked at for `count` lines: some may have been left out."""
+    return count + count // 4 + 2 if count > 1 else count
+
+
 def _likeness(first: str, second: str) -> float:
     matcher = SequenceMatcher(None, first[:_MAX_COMPARED_CHARS], second[:_MAX_COMPARED_CHARS], autojunk=False)
     return matcher.quick_ratio() ** 2
 
 
 def _region(lines: Sequence[str], start: int, wanted: Sequence[str], score: float) -> Region:
-    has = lines[start : start + len(wanted)]
+    has = lines[start : start + _window(len(wanted))]
+    steps = _steps(has, wanted)
+    # What comes before the first line that was meant and after the last is none of the place.
+    first = steps[0][2] if steps[0][0] == "delete" else 0
+    last = len(has)
+    if steps[-1][0] == "delete":
+        last = steps[-1][1]
+    elif steps[-1][0] == "replace":
+        last = min(len(has), steps[-1][1] + steps[-1][4] - steps[-1][3])
+    has, start = has[first:last], start + first
     return Region(start + 1, tuple(has), score, tuple(_differences(has, start, wanted)))
 
 
-def _differences(has: Sequence[str], start: int, wanted: Sequence[str]) -> Iterator[str]:
+def _steps(has: Sequence[str], wanted: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
     matcher = SequenceMatcher(None, [normalised(line) for line in has], [normalised(line) for line in wanted])
-    for tag, has_from, has_to, wanted_from, wanted_to in matcher.get_opcodes():
+    return matcher.get_opcodes()
+
+
+def _differences(has: Sequence[str], start: int, wanted: Sequence[str]) -> Iterator[str]:
+    for tag, has_from, has_to, wanted_from, wanted_to in _steps(has, wanted):
         yours, theirs = wanted[wanted_from:wanted_to], has[has_from:has_to]
         paired = min(len(yours), len(theirs)) if tag in {"equal", "replace"} else 0
         for index in range(paired):
             if yours[index] != theirs[index]:
                 yield f"line {start + has_from + index + 1}: {describe_difference(yours[index], theirs[index])}"
-        for index in range(paired, len(theirs)):
-            yield f"line {start + has_from + index + 1}: the file has {theirs[index]!r}, which you left out"
+        if left_out := len(theirs) - paired:
+            first = start + has_from + paired + 1
+            yield f"you left out {f'line {first}' if left_out == 1 else f'lines {first}–{first + left_out - 1}'}"
         for line in yours[paired:]:
-            yield f"line {start + has_to + 1}: you wrote {line!r}, which the file does not have here"
+            yield f"you wrote {clipped(line)!r}, which the file does not have before line {start + has_to + 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a long line that resembles what was looked for.
+
+    Attributes:
+        line: the line's number (1-based).
+        first, last: its columns (1-based, inclusive).
+        text: what is there.
+    """
+
+    line: int
+    first: int
+    last: int
+    text: str
+
+
+def closest_piece(text: str, needle: str) -> Piece | None:
+    """The part of a line of more than 300 characters that most resembles `needle`, None where there is none."""
+    wanted = needle.strip()[:_MAX_PIECE]
+    if len(wanted) < _GRAM or all(len(line) <= _MAX_COMPARED_CHARS for line in text.split("\n")):
+        return None
+    start = _likely_start(text, wanted)
+    if start is None:
+        return None
+    begin = max(text.rfind("\n", 0, start) + 1, start - _GRAM)
+    end = min(start + len(wanted) + 2 * _GRAM, len(text))
+    blocks = [
+        block
+        for block in SequenceMatcher(None, text[begin:end], wanted, autojunk=False).get_matching_blocks()
+        if block.size
+    ]
+    if sum(block.size for block in blocks) < _MIN_SCORE * len(wanted):
+        return None
+    first, last = begin + blocks[0].a, begin + blocks[-1].a + blocks[-1].size
+    line_start, line_end = text.rfind("\n", 0, first) + 1, text.find("\n", first)
+    last = last if line_end < 0 else min(last, line_end)
+    return Piece(line_number(text, first), first - line_start + 1, last - line_start, text[first:last])
+
+
+def _likely_start(text: str, wanted: str) -> int | None:
+    """Where most pieces of `wanted` say that it begins; blanks and slips move these places a little."""
+    votes: defaultdict[int, float] = defaultdict(float)
+    pieces = {offset: wanted[offset : offset + _GRAM] for offset in range(0, len(wanted) - _GRAM + 1, _GRAM // 2)}
+    pieces |= {found.start(): found[0] for found in _NAME.finditer(wanted) if len(found[0]) >= _MIN_PIECE}
+    for offset, piece in pieces.items():
+        hits = _hits(text, piece, _FEW_HITS)
+        if len(hits) <= _FEW_HITS:
+            for hit in hits:
+                votes[max(0, hit - offset)] += 1 / len(hits)
+    if not votes:
+        return None
+    near: defaultdict[int, float] = defaultdict(float)
+    for start, weight in votes.items():
+        for bucket in (start // _GRAM, start // _GRAM + 1):
+            near[bucket] += weight
+    best = max(near, key=lambda bucket: (near[bucket], -bucket))
+    return max((start for start in votes if start // _GRAM in {best, best - 1}), key=lambda start: votes[start])

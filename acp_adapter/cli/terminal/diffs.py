@@ -6,6 +6,7 @@ import difflib
 
 from acp_adapter.cli.terminal.safe_text import visible_text
 from acp_adapter.cli.terminal.style import Colour, Style
+from tools.text.diffs import with_short_lines
 
 _HEADER_LINES = 2
 _MOST_LINES = 120
@@ -25,9 +26,11 @@ def diff_and_rest(path: str, before: str | None, after: str, style: Style) -> tu
     # The ends of lines are told only where they change: then nothing else may.
     is_told = before is not None and ("\r\n" in before) != ("\r\n" in after)
     old, new = (_lines(text, tells_ends=is_told) for text in (before or "", after))
+    diff = list(difflib.unified_diff(old, new, old_name, new_name, lineterm=""))
+    head, changes = diff[:_HEADER_LINES], with_short_lines(diff[_HEADER_LINES:], keeps_changes=True)
     lines = [
         style.paint(line, *_colours(line, in_header=index < _HEADER_LINES))
-        for index, line in enumerate(difflib.unified_diff(old, new, old_name, new_name, lineterm=""))
+        for index, line in enumerate((*head, *changes))
     ]
     return lines[:_MOST_LINES], lines[_MOST_LINES:]
 

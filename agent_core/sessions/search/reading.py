@@ -6,6 +6,7 @@ import logging
 import re
 import sqlite3
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from agent_core.errors import StoreError
@@ -26,6 +27,10 @@ _MESSAGES = (
 )
 _BACKWARDS = f"{_MESSAGES} AND id <= ? ORDER BY id DESC"
 _FORWARDS = f"{_MESSAGES} AND id > ? ORDER BY id"
+_ANSWERS = (
+    f"{_MESSAGES} AND role = 'assistant'"  # noqa: S608 - a constant
+    " AND turn = (SELECT turn FROM messages WHERE session_id = ? AND id = ?) ORDER BY id DESC"
+)
 _BEYOND_ALL = 2**63 - 1
 
 
@@ -85,6 +90,22 @@ def window(
     return (*reversed(earlier), *later)
 
 
+def with_answer(
+    connection: sqlite3.Connection,
+    session_id: str,
+    message_id: int,
+    messages: tuple[RecalledMessage, ...],
+    bounds: Bounds,
+) -> tuple[RecalledMessage, ...]:
+    """The messages around one, with the answer that ended its turn, however far that is from it."""
+    row = connection.execute(_ANSWERS, (session_id, session_id, message_id)).fetchone()
+    found = _taken([row] if row is not None else [], 1, Bounds(bounds.hit, bounds.hit), _NO_MARKS)
+    if not found or _has_calls(row[2]) or any(each.id == found[0].id and each.is_hit for each in messages):
+        return messages
+    others = (message for message in messages if message.id != found[0].id)
+    return tuple(sorted((*others, replace(found[0], is_answer=True)), key=lambda message: message.id))
+
+
 def _taken(rows: Iterable[tuple[Any, ...]], count: int, bounds: Bounds, marks: Marks) -> list[RecalledMessage]:
     taken: list[RecalledMessage] = []
     if count == 0:
@@ -100,6 +121,14 @@ def _taken(rows: Iterable[tuple[Any, ...]], count: int, bounds: Bounds, marks: M
         if len(taken) == count:
             break
     return taken
+
+
+def _has_calls(body: Any) -> bool:
+    """Whether it is no answer: the turn went on, or broke off."""
+    try:
+        return bool(unpack(body).get("tool_calls"))
+    except (StoreError, AttributeError):
+        return False
 
 
 def _text(message_id: int, body: Any) -> str:

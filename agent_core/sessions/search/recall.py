@@ -67,6 +67,8 @@ class SqliteRecall:
         """
         with self._reading() as connection:
             messages = reading.window(connection, session_id, message_id, window, _READ)
+            if any(message.id == message_id for message in messages):
+                messages = reading.with_answer(connection, session_id, message_id, messages, _READ)
             found = reading.session(connection, session_id, messages)
         if found is None:
             raise ToolError(f"There is no session {session_id!r}. Search for words to get the ids of sessions.")
@@ -117,6 +119,7 @@ class SqliteRecall:
         for hit in sessions_of(connection, found, query.sort, query.limit):
             marks = Marks(hit.message_ids, pattern)
             messages = reading.window(connection, hit.session_id, hit.best, query.window, _FOUND, marks=marks)
+            messages = reading.with_answer(connection, hit.session_id, hit.best, messages, _FOUND)
             session = reading.session(connection, hit.session_id, messages, hits=len(hit.message_ids))
             if session is not None:
                 told.append(session)

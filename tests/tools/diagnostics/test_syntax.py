@@ -22,6 +22,12 @@ BROKEN = [
     ("a.toml", "a = [1,", 1),
     ("a.yaml", "a:\n  - b\n c: d\n", 3),
     ("a.yml", "a: [1, 2\n", 2),
+    ("a.ipynb", '{"cells": [}', 1),
+    ("Makefile", "all: a.o\n    cc -o all a.o\n", 2),
+    ("makefile", "all:\n\tcc a.c\n\n  \tcc b.c\n", 4),
+    ("GNUmakefile", "A = 1\n\n$(B): x | y\n# why\n  @echo $@\n", 5),
+    ("rules.mk", "%.o: %.c\n\tcc $<\n        touch $@\nclean:\n\trm x\n", 3),
+    ("Makefile.am", "a b &: c\n cp c a\n", 2),
 ]
 FINE = [
     ("a.py", "x = '\\d'\nassert (x, 'always')\n"),
@@ -37,6 +43,12 @@ FINE = [
     ("chart/a.yaml", "a: {{ .Values.a }}\n"),
     ("a.txt", "{ if ("),
     ("Makefile", "{ if ("),
+    ("Makefile", "all: a.o\n\tcc -o all a.o\n\t    -g\n"),
+    ("Makefile", "A := 1 \\\n    2\nall: \\\n    a.o\n\tcc \\\n    a.o\n"),
+    ("Makefile", "all:\n  ifdef X\n\tcc\n  endif\n  Y = 2\n  # why\n"),
+    ("Makefile", "define F\nall:\n    cc\nendef\n"),
+    ("Makefile", ".RECIPEPREFIX = >\nall:\n>cc\n  x\n"),
+    ("Makefile", "all: X = 1\n  include other.mk\n"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 import pytest
@@ -72,6 +73,42 @@ DONE = (
          "if a:\n\u00a0\u00a0b\n  c\n", ALIKE),
 )  # fmt: skip
 
+NUMBERS, QUOTES, ESCAPES, ENTITIES = "line numbers", "backslashes before quotes", "as the characters", "&lt;"
+NUMBERED = "def f():\n    return 1\n\ndef g():\n    return 2\n"
+
+SLIPS = (
+    Case("line numbers in both", NUMBERED, "4|def g():\n5|    return 2", "4|def g():\n5|    x = 2\n6|    return x",
+         "def f():\n    return 1\n\ndef g():\n    x = 2\n    return x\n", NUMBERS),
+    Case("line numbers in the old text", NUMBERED, "2|    return 1\n3|\n", "    return 3\n\n",
+         "def f():\n    return 3\n\ndef g():\n    return 2\n", NUMBERS),
+    Case("one numbered line", NUMBERED, "5|    return 2", "5|    return 3",
+         "def f():\n    return 1\n\ndef g():\n    return 3\n", NUMBERS),
+    Case("padded line numbers", NUMBERED, "   4|def g():\n   5|    return 2\n", "   4|def h():\n   5|    return 2\n",
+         "def f():\n    return 1\n\ndef h():\n    return 2\n", NUMBERS),
+    Case("line numbers and other indentation", "\tx = 1\n\ty = 2\n", "1|    x = 1\n2|    y = 2",
+         "1|    x = 1\n2|    y = 3", "\tx = 1\n\ty = 3\n", NUMBERS),
+    Case("a table that has numbers", "1|a\n2|b\n", "1|a\n2|b", "1|a\n2|c", "1|a\n2|c\n"),
+    Case("escaped quotes in both", 'say("a")\n', r'say(\"a\")', r'say(\"b\")', 'say("b")\n', QUOTES),
+    Case("escaped quotes over lines", 'x = "a"\ny = "b"\n', 'x = \\"a\\"\ny = \\"b\\"', 'x = \\"c\\"\ny = 1',
+         'x = "c"\ny = 1\n', QUOTES),
+    Case("escaped quotes, and new ones that are not", 'say("a")\n', r'say(\"a\")', r'say("a \"b\"")',
+         'say("a \\"b\\"")\n', QUOTES),
+    Case("escaped quotes with others in them", 'say("a")\n', r'say(\"a\")', r'say(\"a \\\"b\\\"\")',
+         'say("a \\"b\\"")\n', QUOTES),
+    Case("escaped quotes beside an escape that is one", 'say("a")\n', r'say(\"a\")', r'say(\"b\n\")',
+         'say("b\\n")\n', QUOTES),
+    Case("escaped apostrophes", "say('a')\n", r"say(\'a\')", r"say(\'b\')", "say('b')\n", QUOTES),
+    Case("escapes that the file has", 'say("\\"a\\"")\n', r'\"a\"', r'\"b\"', 'say("\\"b\\"")\n'),
+    Case("escaped twice", 'if a:\n\tsay("b\\n")\n', r'if a:\n\tsay(\"b\\n\")', r'if a:\n\tsay(\"c\\n\")\n\treturn',
+         'if a:\n\tsay("c\\n")\n\treturn\n', ESCAPES),
+    Case("escaped backslashes", "re.compile(r'\\d+')\n", r"re.compile(r'\\d+')", r"re.compile(r'\\w+')",
+         "re.compile(r'\\w+')\n", ESCAPES),
+    Case("HTML's escapes", "if a < b && c:\n", "if a &lt; b &amp;&amp; c:", "if a &gt; b:", "if a > b:\n", ENTITIES),
+    Case("HTML's escapes that the file has", "<p>a &lt; b</p>\n", "a &lt; b", "a &gt; b", "<p>a &gt; b</p>\n"),
+    Case("escaped quotes in all places", 'f("a")\nf("a")\n', r'f(\"a\")', r'f(\"b\")', 'f("b")\nf("b")\n', QUOTES,
+         every=True),
+)  # fmt: skip
+
 REFUSED = (
     Case("twice", "a\nb\na\n", "a", "x", None, "2 times (lines 1, 3)"),
     Case("overlapping", "aaa", "aa", "x", None, "2 times"),
@@ -92,7 +129,16 @@ REFUSED = (
     Case("empty", "a\n", "", "x", None, "write_file"),
     Case("the same", "a\n", "a", "a", None, "the same"),
     Case("blanks only", "a\n\tb\n", "      ", "x", None, "not in f"),
-    Case("line numbers", "a\nb\n", "1|a\n2|b", "x", None, "line numbers"),
+    Case("line numbers", "a\nb\n", "1|a\n2|c", "x", None, "line numbers"),
+    Case("line numbers of some new lines", "a\nb\n", "1|a\n2|b", "1|a\nc", None, "line numbers"),
+    Case("line numbers out of order", "a\nb\n", "2|a\n1|b", "x", None, "not in f"),
+    Case("a number of a table that is another", "3|food\n", "4|food", "4|bar", None, "not in f"),
+    Case("escaped quotes twice", 'f("a")\nf("a")\n', r'f(\"a\")', "x", None,
+         "Read without the backslashes before quotes: old_string is in f 2 times (lines 1, 2)"),
+    Case("escaped line breaks, and one that is not", "a\nb\n", r"a\nb", "c\nd", None, "not in f"),
+    Case("a line that stands for others", "def f():\n    one()\n    two()\n    return 1\n",
+         "def f():\n    ...\n    return 1", "x", None, "`...` stands for others: write out all lines"),
+    Case("an elision", "a\nb\nc\n", "a\n# ... existing code ...\nc", "x", None, "`# ... existing code ...` stands"),
 )  # fmt: skip
 
 
@@ -109,11 +155,85 @@ def test_what_is_safe_is_done_and_told(case: Case):
     assert bool(note) == bool(case.told)
 
 
+@each("case", SLIPS)
+def test_a_slip_of_the_model_is_read_as_it_was_meant_and_told(case: Case):
+    made = replaced(case.text, [Replacement(case.old, case.new, every=case.every)], "f")
+    assert made.text == case.after
+    note = " ".join(made.notes)
+    assert case.told in note
+    assert bool(note) == bool(case.told)
+
+
 @each("case", REFUSED)
 def test_what_is_not_safe_is_refused_with_its_reason(case: Case):
     with pytest.raises(ToolError) as told:
         replaced(case.text, [Replacement(case.old, case.new, every=case.every)], "f")
     assert case.told in str(told.value)
+
+
+NOTEBOOK = json.dumps(
+    {
+        "cells": [
+            {"cell_type": "markdown", "metadata": {}, "source": ["# Title\n", "Text"]},
+            {
+                "cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": [],
+                "source": ["import os\n", 'x = "ä"\n', "if x:\n", "    print(x)"],
+            },
+        ],
+        "metadata": {}, "nbformat": 4, "nbformat_minor": 5,
+    },
+    indent=1, ensure_ascii=False,
+)  # fmt: skip
+
+
+def cells(text: str) -> list[str]:
+    return ["".join(cell["source"]) for cell in json.loads(text)["cells"]]
+
+
+@each(
+    ("old", "new", "second"),
+    [
+        ('x = "ä"', 'x = "b"', 'import os\nx = "b"\nif x:\n    print(x)'),
+        ('x = "ä"\nif x:\n    print(x)', "x = 1\nprint(x, '\\n')", "import os\nx = 1\nprint(x, '\\n')"),
+        ("if x:\n    print(x)\n", "while x:\n    x -= 1\n", 'import os\nx = "ä"\nwhile x:\n    x -= 1'),
+        ("import os\n", "", 'x = "ä"\nif x:\n    print(x)'),
+        ("import os", "import os\nimport sys", 'import os\nimport sys\nx = "ä"\nif x:\n    print(x)'),
+    ],
+)
+def test_lines_of_a_notebooks_cell_are_replaced_in_its_json(old: str, new: str, second: str):
+    made = replaced(NOTEBOOK, [Replacement(old, new)], "a.ipynb")
+    assert cells(made.text) == ["# Title\nText", second]
+
+
+def test_an_edit_that_would_break_a_notebooks_json_is_refused():
+    with pytest.raises(ToolError, match="no valid JSON"):
+        replaced(NOTEBOOK, [Replacement('"import os\\n",', '"import os')], "a.ipynb")
+    made = replaced(NOTEBOOK, [Replacement('"import os\\n",', '"import sys\\n",')], "a.ipynb")
+    assert "import sys" in cells(made.text)[1]
+
+
+def test_a_miss_in_a_notebook_says_how_to_edit_cells():
+    with pytest.raises(ToolError) as told:
+        replaced(NOTEBOOK, [Replacement("import sys\nx = 1", "x")], "a.ipynb")
+    assert "lines of one cell" in str(told.value)
+    assert "book['cells'][0]['source']" in str(told.value)
+
+
+def test_a_miss_in_a_long_line_names_its_line_and_columns():
+    text = "a\n" + "".join(f"f{n}=g({n});" for n in range(1000)) + "\n"
+    with pytest.raises(ToolError) as told:
+        replaced(text, [Replacement("f500 = g(500); f501 = g(501);", "x")], "a.min.js")
+    assert "in line 2, columns " in str(told.value)
+    assert "\n\nf500=g(500);f501=g(501);\n\n" in str(told.value)
+
+
+def test_a_miss_shows_no_place_that_is_much_less_alike():
+    text = "def load(self):\n    with open(self.path) as stream:\n        a\n"
+    text += "\ndef save(self):\n    with open(x) as y:\n        b\n"
+    with pytest.raises(ToolError) as told:
+        replaced(text, [Replacement("def load(self):\n    with open(self.path) as file:\n        a", "x")], "f")
+    assert "1|def load(self):" in str(told.value)
+    assert "save" not in str(told.value)
 
 
 def test_edits_are_done_in_order_each_on_what_the_one_before_left():

@@ -9,7 +9,7 @@ import pytest
 
 import tools.patch  # noqa: F401 - registers the tool
 from tests.support.tool_context import call, error_of, make_context, payload
-from tests.tools.patching.v4a_cases import CASES, FORGIVEN, GRAMMAR, KEPT, REFUSED, Case
+from tests.tools.patching.v4a_cases import CASES, FORGIVEN, GRAMMAR, KEPT, NUMBERED, REFUSED, Case
 
 
 def fill(folder: Path, files: Mapping[str, str | bytes]) -> None:
@@ -31,7 +31,7 @@ def named(case: Case) -> str:
     return case.name
 
 
-@pytest.mark.parametrize("case", [*GRAMMAR, *FORGIVEN, *KEPT], ids=named)
+@pytest.mark.parametrize("case", [*GRAMMAR, *FORGIVEN, *NUMBERED, *KEPT], ids=named)
 def test_what_can_mean_one_thing_is_done(tmp_path: Path, case: Case):
     fill(tmp_path, case.before)
     payload(call(make_context(tmp_path), "patch", mode="patch", patch=case.patch))

@@ -164,6 +164,14 @@ FORGIVEN = (
          {"a.txt": "20\u00a0km\n"}),
 )  # fmt: skip
 
+NUMBERED = (
+    Case("line numbers of read_file in all lines", update("@@", " 1|a", "-2|b", "+2|B", " 3|c"), ABC,
+         {"a.txt": "a\nB\nc\n"}),
+    Case("line numbers in the old lines", update("@@", " 1|a", "-2|b", "+B"), ABC, {"a.txt": "a\nB\nc\n"}),
+    Case("lines that have such numbers", update("@@", " 1|a", "-2|b", "+2|B"), {"a.txt": "1|a\n2|b\n"},
+         {"a.txt": "1|a\n2|B\n"}),
+)  # fmt: skip
+
 KEPT = (
     Case("Windows line endings", update("@@", " a", "-b", "+B", "+x", " c"), {"a.txt": b"a\r\nb\r\nc\r\n"},
          {"a.txt": b"a\r\nB\r\nx\r\nc\r\n"}),
@@ -227,7 +235,7 @@ REFUSED = (
     Case("a binary file", update("@@", "-a", "+A", path="b"), {"b": b"a\n\0\0"}, told=("binary",)),
     Case("lines that are not there", update("@@", " alpha", "-beta one", "+B"), {"a.txt": "x\nalpha\nbeta two\n"},
          told=("Hunk 1 of a.txt (line 3 of the patch)", "lines 2–3",
-         "you wrote 'beta one', the file has 'beta two'")),
+         "3|beta two\n- line 3: you wrote 'beta one'")),
     Case("nothing like it", update("@@", "-zebra crossing", "+x"), ABC, told=("nor anything like them",)),
     Case("a change that was made before", update("@@", " a", "-x", "+b", " c"), ABC, told=("there already",
          "line 1")),
@@ -262,4 +270,4 @@ REFUSED = (
          told=("cannot hold",)),
 )  # fmt: skip
 
-CASES = (*GRAMMAR, *FORGIVEN, *KEPT, *REFUSED)
+CASES = (*GRAMMAR, *FORGIVEN, *NUMBERED, *KEPT, *REFUSED)

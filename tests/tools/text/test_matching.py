@@ -9,7 +9,7 @@ import pytest
 from tests.support.each import each
 from tools.text.diffs import compact_diff
 from tools.text.line_difference import describe_difference
-from tools.text.matching import closest_regions, line_number, occurrences
+from tools.text.matching import closest_piece, closest_regions, line_number, occurrences
 
 
 def test_occurrences_are_found_where_they_overlap():
@@ -51,7 +51,7 @@ def test_a_single_misspelt_line_is_found():
 def test_a_line_left_out_is_named():
     text = "def f():\n    first = 1\n    second = 2\n    third = 3\n    return first\n"
     region = closest_regions(text, "def f():\n    first = 1\n    third = 3\n    return first")[0]
-    assert any("line 3: the file has '    second = 2', which you left out" in told for told in region.differences)
+    assert (region.first, region.lines[2], region.differences) == (1, "    second = 2", ("you left out line 3",))
 
 
 def test_at_most_three_regions_come_and_none_overlap():
@@ -84,11 +84,42 @@ def test_an_empty_file_resembles_nothing():
         ("a - b", "a – b", "look-alike characters"),
         ("a b", "a\u00a0b", "spaces within the line"),
         (r"print(\"x\")", 'print("x")', "escapes"),
-        ("one", "two", "other text"),
     ],
 )
 def test_the_kind_of_difference_is_named(wrote: str, has: str, reason: str):
     assert describe_difference(wrote, has).endswith(f"({reason})")
+
+
+def test_other_text_is_told_as_it_was_written_for_the_files_is_shown():
+    assert describe_difference("    one", "two") == "you wrote '    one'"
+
+
+def test_lines_that_are_not_of_the_place_are_not_shown():
+    text = "a = 1\n\ndef f():\n    first = 1\n    second = 2\n\ndef g():\n    pass\n"
+    (region,) = closest_regions(text, 'def f():\n    """Doc."""\n    first = 1\n    second = 2\n')
+    assert (region.first, len(region.lines)) == (3, 3)
+    (told,) = region.differences
+    assert told.endswith("which the file does not have before line 4")
+
+
+def test_a_piece_of_a_long_line_is_found_with_its_columns():
+    code = "".join(f'var a{n}=function(b,c){{return b.call(c,{n})+"x{n}"}};' for n in range(3000))
+    text = f"short\n{code}\n"
+    for needle in (
+        'var a1500=function(b,c){return b.call(c,1500)+"y1500"}',
+        'var a1500 = function(b, c) { return b.call(c, 1500) + "x1500" }',
+        'var a1500=function(b,c){\n  return b.call(c,1500)+"x1500"\n}',
+    ):
+        piece = closest_piece(text, needle)
+        assert piece is not None
+        assert piece.text == 'var a1500=function(b,c){return b.call(c,1500)+"x1500"}'
+        assert piece.line == 2
+        assert code[piece.first - 1 : piece.last] == piece.text
+
+
+@pytest.mark.parametrize("text", ["", "short\n", "x" * 1000, "word " * 1000])
+def test_what_is_nowhere_is_no_piece_of_a_line(text: str):
+    assert closest_piece(text, "another thing altogether") is None
 
 
 def test_several_kinds_of_difference_are_all_named():
@@ -103,6 +134,20 @@ def test_a_diff_shows_two_lines_around_each_change_with_true_numbers():
     assert compact_diff(before, after) == (
         "@@ -48,5 +48,5 @@\n 48\n 49\n-50\n+fifty\n 51\n 52\n@@ -88,5 +88,4 @@\n 88\n 89\n-90\n 91\n 92"
     )
+
+
+def test_a_diff_of_a_long_line_shows_the_changed_characters():
+    before = "a\n" + "x" * 5000 + "old" + "y" * 7000 + "\nb\n"
+    diff = compact_diff(before, before.replace("old", "new"))
+    kept = "[… 4920 characters]" + "x" * 80, "y" * 80 + "[… 6920 characters]"
+    assert diff == f"@@ -1,3 +1,3 @@\n a\n-{kept[0]}old{kept[1]}\n+{kept[0]}new{kept[1]}\n b"
+
+
+def test_a_diff_of_a_long_line_that_is_gone_shows_its_ends():
+    diff = compact_diff("a\n" + "x" * 5000 + "y\n", "a\n")
+    assert "[… 4602 characters]" in diff
+    assert diff.endswith("xy")
+    assert len(diff) < 500
 
 
 def test_a_long_diff_is_cut_at_a_line_and_says_so():

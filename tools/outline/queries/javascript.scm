@@ -1,7 +1,7 @@
 (class_declaration name: (identifier) @name) @class
 (function_declaration name: (identifier) @name) @function
 (generator_function_declaration name: (identifier) @name) @function
-(method_definition name: (property_identifier) @name) @function
+(method_definition name: [(property_identifier) (private_property_identifier)] @name) @function
 (variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression)]) @function
 (variable_declarator name: (identifier) @name value: (class)) @class
 (assignment_expression
@@ -13,7 +13,8 @@
 ; references
 
 (call_expression function: (identifier) @reference)
-(call_expression function: (member_expression property: (property_identifier) @member))
+(call_expression
+  function: (member_expression property: [(property_identifier) (private_property_identifier)] @member))
 (new_expression constructor: (identifier) @reference)
 (class_heritage (identifier) @reference)
 (import_specifier name: (identifier) @reference)

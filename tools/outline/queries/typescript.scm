@@ -7,7 +7,7 @@
 (function_declaration name: (identifier) @name) @function
 (generator_function_declaration name: (identifier) @name) @function
 (function_signature name: (identifier) @name) @function
-(method_definition name: (property_identifier) @name) @function
+(method_definition name: [(property_identifier) (private_property_identifier)] @name) @function
 (method_signature name: (property_identifier) @name) @function
 (abstract_method_signature name: (property_identifier) @name) @function
 (variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression)]) @function
@@ -17,7 +17,8 @@
 ; references
 
 (call_expression function: (identifier) @reference)
-(call_expression function: (member_expression property: (property_identifier) @member))
+(call_expression
+  function: (member_expression property: [(property_identifier) (private_property_identifier)] @member))
 (new_expression constructor: (identifier) @reference)
 (type_identifier) @reference
 (extends_clause (identifier) @reference)

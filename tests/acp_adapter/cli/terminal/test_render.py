@@ -302,6 +302,15 @@ def test_a_new_file_is_a_diff_from_nothing():
     assert "    --- /dev/null\n    +++ a.py\n" in shown(call(title="Write", content=diff))
 
 
+def test_a_diff_of_a_long_line_shows_the_changed_characters_and_leaves_out_none_of_them():
+    old, new = "o" * 500, "n" * 500
+    line = "x" * 5000 + old + "y" * 5000
+    diff = [{"type": "diff", "path": "/srv space/a.py", "oldText": line, "newText": line.replace(old, new)}]
+    text = shown(call(title="Edit", kind="edit", content=diff))
+    for sign, changed in (("-", old), ("+", new)):
+        assert f"{sign}[… 4920 characters]{'x' * 80}{changed}{'y' * 80}[… 4920 characters]" in text
+
+
 def test_a_diff_is_coloured_where_colours_are():
     diff = [{"type": "diff", "path": "/srv space/a.py", "oldText": "a\n", "newText": "b\n"}]
     lines = shown(call(title="Edit", content=diff), style=COLOURED)
