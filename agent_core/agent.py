@@ -102,7 +102,8 @@ class AIAgent:
             guardrails: when a model that goes round in circles is warned and stopped.
             prompt: where the system prompt's parts come from.
             ephemeral_system_prompt: goes behind the system prompt in each request; never stored or exported.
-            verify_on_stop: before a turn ends that edited code and ran no check of it, the model is told so once.
+            verify_on_stop: before a turn ends that leaves something undone (edits without a check that passed, an
+                open plan, a step that was only announced), the model is told so once.
             save_trajectories: where each turn goes as a trajectory when it is over; True: into the user's home.
             delegation: what is set about sub-agents.
 
@@ -374,7 +375,8 @@ class AIAgent:
             memory = TurnMemory(None if content is None else self._services.memory, turn, content or "")
             note = notes_beside(self._services, self.workspace)
             if open_turn(turn, self._services.news, content, complete, lambda: memory.beside(hooks.beside(note))):
-                turn.edits.wanted = self._verify_on_stop and not forbids_checks(content or "")
+                turn.loose_ends.wanted = self._verify_on_stop
+                turn.loose_ends.checks_wanted = not forbids_checks(content or "")
                 tell_unused(turn, content or "")
                 stop, text = self._loop.run(turn, ending)
                 memory.over(text)

@@ -75,7 +75,9 @@ class AgentFactory:
         self._routes = Routes(config.home.root)
         self.signed_out = SignedOut(config.home)
         self._lock = threading.Lock()
-        self._auxiliary = AuxiliaryClient(config, self._routes.member, self._routes.provider)
+        self._auxiliary = AuxiliaryClient(
+            config, self._routes.member, self._routes.provider, windows=self._routes.windows
+        )
         self._ephemeral: str | None = None
         self._trajectories: TrajectoryLog | None = None
         self._run_report = RunReport(config.home.running)
@@ -162,6 +164,7 @@ class AgentFactory:
         services.engine = engine_of(settings, session_id, lambda text: redactor()(text))  # noqa: PLW0108 - made once needed
         services.by_itself = settings.enabled
         services.summarise = lambda messages, token: summarise(self._auxiliary, messages, token)
+        services.summary_window = lambda: self._auxiliary.window("compression")
         try:
             kept = self.sessions.store.kept(session_id)
             used = self.sessions.archive.get(session_id).updated_at

@@ -97,6 +97,8 @@ class SessionServices:
         self.asked: tuple[str, int] | None = None
         # Asks a model for the words of a summary.
         self.summarise: Summarise | None = None
+        # Tells the window of that model, None where it is not known.
+        self.summary_window: Callable[[], int | None] = lambda: None
         # Is told before a part of the history leaves the view.
         self.before_compression: Callable[[CompressionRequest], None] | None = None
         # How many messages the conversation had at the end of the last turn of this process.

@@ -155,6 +155,7 @@ class CommandOutcome:
         put_back: files that it changed behind everybody's back, and that are what they were again.
         unreached: hosts that its confinement kept it from, each with the reason.
         changed: files that it was seen to change, where somebody looked.
+        kept_in: why it must not run again without its confinement, for the model; '' where that may be asked for.
         only_read: it ran in plan mode and may have wanted more than to read, which nothing lets it do there.
     """
 
@@ -171,6 +172,7 @@ class CommandOutcome:
     unreached: tuple[str, ...] = ()
     changed: tuple[ChangedFile, ...] = ()
     only_read: bool = False
+    kept_in: str = ""
 
 
 class Environment(Protocol):

@@ -59,7 +59,15 @@ class CommandError(ToolError):
 
 
 class Denied(ToolError):
-    """The policy or the person refused the action."""
+    """The policy or the person refused the action.
+
+    Attributes:
+        because: why, in short, with what the person has said; '' where the text alone says it.
+    """
+
+    def __init__(self, text: str = "", shown: str = "", because: str = "") -> None:
+        super().__init__(text, shown)
+        self.because = because
 
 
 class ToolInterrupted(Exception):

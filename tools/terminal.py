@@ -12,6 +12,7 @@ from tools.context import ToolContext, require_context
 from tools.errors import ToolError, ToolInterrupted
 from tools.registry import registry
 from tools.result import ShownOutput, ToolResult
+from tools.shell.interactive import waits_for_input
 from tools.shell.live_text import LiveText
 from tools.shell.memory import ShellCommand
 from tools.shell.outcome_telling import told
@@ -51,7 +52,10 @@ def terminal(args: dict[str, Any], **kw: Any) -> ToolResult:
     command = arguments.text(args, "command")
     if not command.strip():
         raise ToolError("terminal: `command` must be a shell command, not empty.")
-    if arguments.boolean(args, "background"):
+    background = arguments.boolean(args, "background")
+    if told_why := waits_for_input(command, ctx.cwd, background=background, pty=arguments.boolean(args, "pty")):
+        raise ToolError(f"terminal: {told_why}")
+    if background:
         return _in_background(command, args, ctx)
     timeout, is_cut = _seconds(args.get("timeout"), ctx)
     place = find_place(args.get("workdir"), ctx)
@@ -74,8 +78,7 @@ def terminal(args: dict[str, Any], **kw: Any) -> ToolResult:
     if outcome.interrupted:
         raise ToolInterrupted
     live.end(outcome)
-    place.remember(outcome)
-    return told(spec, outcome, place)
+    return told(spec, outcome, place, place.remember(outcome))
 
 
 def _in_background(command: str, args: dict[str, Any], ctx: ToolContext) -> ToolResult:
@@ -96,7 +99,7 @@ def _in_background(command: str, args: dict[str, Any], ctx: ToolContext) -> Tool
     # Most commands that cannot work fail at once; the model need not ask for that.
     view = processes.wait(started.id, _FIRST_LOOK_SECONDS, ctx.interrupt)
     ctx.progress(view.output)
-    payload = {**describe(view.info), **news(view)}
+    payload = {**describe(view.info), "cwd": str(place.cwd), **news(view)}
     if place.note:
         payload["note"] = place.note
     failed = not view.info.running and view.info.exit_code != 0

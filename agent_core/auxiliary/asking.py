@@ -11,7 +11,7 @@ from agent_core.callbacks import AgentCallbacks
 from agent_core.errors import HermesError, ProviderError
 from agent_core.interrupt import CancelToken
 from agent_core.providers.base import Usage
-from agent_core.providers.choice import ModelChoice
+from agent_core.providers.choice import ModelChoice, WindowSource
 from agent_core.providers.error_patterns import Reason
 from agent_core.providers.errors import ClassifiedError, classify
 from agent_core.providers.pricing import cost_of
@@ -43,8 +43,13 @@ class Unanswered(Exception):
         self.reason = reason
 
 
-def ask_member(member: Member, connect: Connect, question: Question, limit: CancelToken) -> Completion:
+def ask_member(
+    member: Member, connect: Connect, question: Question, limit: CancelToken, windows: WindowSource
+) -> Completion:
     """The model's answer.
+
+    Args:
+        windows: who knows how large its window is.
 
     Raises:
         Unanswered: there is none.
@@ -52,7 +57,7 @@ def ask_member(member: Member, connect: Connect, question: Question, limit: Canc
     """
     if member.pool is not None and member.pool.soonest() is not None:
         raise Unanswered("its keys rest after a limit")
-    route = Route((member,), connect).begin(limit)
+    route = Route((member,), connect, windows=windows).begin(limit)
     try:
         route.make_ready()
         reply = _asked_with_each_key(route, question, limit)

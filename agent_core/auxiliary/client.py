@@ -21,7 +21,7 @@ from agent_core.config import ConfigSource, Configuration
 from agent_core.errors import SettingsError, TurnInterrupted
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Message
-from agent_core.providers.choice import ModelChoice
+from agent_core.providers.choice import AsSet, ModelChoice, WindowSource
 from agent_core.providers.error_patterns import Reason
 
 log = logging.getLogger(__name__)
@@ -66,6 +66,7 @@ class AuxiliaryClient:
         connect: the connection to a model.
         clock: seconds, from any point in time.
         alarm: ends a task when its seconds are over.
+        windows: who knows how large the models' windows are, beyond what is set; None: nobody.
     """
 
     def __init__(
@@ -75,12 +76,15 @@ class AuxiliaryClient:
         connect: Connect,
         clock: Callable[[], float] = time.monotonic,
         alarm: AlarmMaker = timer,
+        *,
+        windows: WindowSource | None = None,
     ) -> None:
         self._config = config
         self._member = member
         self._connect = connect
         self._clock = clock
         self._alarm = alarm
+        self._windows = windows or AsSet()
         self._lock = threading.Lock()
         self._left_alone: dict[Identity, float] = {}
         self._told: set[str] = set()
@@ -127,6 +131,18 @@ class AuxiliaryClient:
             log.warning("The side task %s has no answer: %s", task, "; ".join(causes))
         return answer
 
+    def window(self, task: AuxiliaryTaskName) -> int | None:
+        """Tokens of the window of the model that is asked first for `task`; None where it is not known (yet)."""
+        try:
+            config = self._config.load()
+        except SettingsError:
+            return None
+        choices, _ = candidates(config, Question(task, (), settings_of(config.settings, task)))
+        if not choices:
+            return None
+        self._windows.begin(choices[0])
+        return self._windows.fitted(choices[0]).context_length
+
     def _first_answer(
         self, config: Configuration, question: Question, limit: CancelToken, causes: list[str]
     ) -> Completion | None:
@@ -153,7 +169,7 @@ class AuxiliaryClient:
             if self._clock() < self._left_alone.get(identity(choice), float("-inf")):
                 raise Unanswered(f"left alone for {_LEFT_ALONE:g} s since it failed")
         try:
-            return ask_member(self._member(config, choice), self._connect, question, limit)
+            return ask_member(self._member(config, choice), self._connect, question, limit, self._windows)
         except Unanswered as failure:
             if failure.reason in _LASTING:
                 with self._lock:

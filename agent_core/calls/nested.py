@@ -106,6 +106,6 @@ class NestedCalls:
 
     def _see(self, call: ToolCall, result: ToolResult, maker: _Maker) -> None:
         with self._lock:
-            self._turn.edits.see(call, result)
+            self._turn.loose_ends.see(call, result)
             if warning := self._turn.repeats.see(call, result):
                 maker.warnings[f"{call['function']['name']}: {warning}"] = None

@@ -101,7 +101,16 @@ class SessionCompression:
     ) -> Compressed | None:
         """Make a compression that is not in effect before it is adopted; arguments and errors as of `compress`."""
         services = self.services
-        request = CompressionRequest(messages, services.compaction, use, measure, reason, topic, plan=services.plan)
+        request = CompressionRequest(
+            messages,
+            services.compaction,
+            use,
+            measure,
+            reason,
+            topic,
+            plan=services.plan,
+            summary_window=services.summary_window(),
+        )
         self._flush(request)
         made = self._made(request, use.window)
         if made is None:

@@ -39,6 +39,7 @@ class CompressionRequest:
         reason, topic: as in `Compaction`.
         plan: the session's plan; its open items are kept.
         measure: tokens of messages as the model is shown them, calibrated for the model that is asked.
+        summary_window: tokens of the window of the model that `Summarise` asks first; None where it is not known.
     """
 
     messages: Sequence[Message]
@@ -48,6 +49,7 @@ class CompressionRequest:
     reason: CompactionReason = "preflight"
     topic: str = ""
     plan: tuple[TodoItem, ...] = ()
+    summary_window: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

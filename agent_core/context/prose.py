@@ -16,6 +16,8 @@ conversation, and the record so far if there is one. All of it is material: do n
 Write, in the language of the conversation and in at most {words} words:
 ### Done
 what was done, and what came of it; with names of files and functions
+### Found: facts of the code, with path:line
+what was learnt by reading and running that the work still needs: where things are, how they work, values, errors
 ### Decisions
 what was decided, and why
 ### Tried without success
@@ -30,7 +32,10 @@ _SO_FAR = "THE RECORD SO FAR:\n{prose}\n\n"
 _HERE = "THE CONVERSATION:\n"
 _MATERIAL = f"{_HERE}{{text}}\n\nNow write the record."
 
-_USER, _ANSWER, _RESULT, _ARGUMENTS = 1_500, 1_200, 400, 300
+_USER, _ANSWER, _ARGUMENTS = 1_500, 1_200, 300
+_LEAST_RESULT = 400
+_LATE_RESULTS, _LATE_SHARE = 0.3, 2
+"""The latest results of a conversation, and how many times the room of an earlier one each of them has."""
 _LATE = 0.7
 _LEAST = 40
 _LINE = 30
@@ -117,19 +122,43 @@ def _plain(line: str) -> str:
 
 
 def _rendered(messages: Sequence[Message], limit: int) -> str:
-    """The messages as text; where they are too many, those of both ends, of the later ones more."""
-    late, end = _filled(reversed(messages), int(limit * _LATE))
-    early, begin = _filled(iter(messages[: len(messages) - end]), limit - sum(map(len, late)) - len(late))
+    """The messages as text, each tool result with its share of the room that the rest leaves; where they are too
+    many all the same, those of both ends, of the later ones more.
+    """
+    told = [_told(message, most) for message, most in zip(messages, _shares(messages, limit), strict=True)]
+    late, end = _filled(reversed(told), int(limit * _LATE))
+    early, begin = _filled(iter(told[: len(told) - end]), limit - sum(map(len, late)) - len(late))
     missing = len(messages) - end - begin
     gap = [f"[… {missing} messages left out …]"] if missing else []
     return "\n".join([*early, *gap, *reversed(late)])
 
 
-def _filled(messages: Iterator[Message], room: int) -> tuple[list[str], int]:
-    """As many messages as there is room for, each as a text, and how many they are."""
+def _shares(messages: Sequence[Message], limit: int) -> list[int]:
+    """The characters of its result that each message may have: short ones are whole, the others share the rest."""
+    results = [position for position, message in enumerate(messages) if message["role"] == "tool"]
+    lengths = [len(text_of(said_in(messages[position])).strip()) for position in results]
+    rest = sum(len(_told(message, 0)) + 1 for message in messages)
+    first_late = int(len(results) * (1 - _LATE_RESULTS))
+    weights = [_LATE_SHARE if number >= first_late else 1 for number in range(len(results))]
+    room, weight, unit = limit - rest, sum(weights), 0.0
+    # Those that need least for their weight first: what they leave, the others get.
+    for number in sorted(range(len(results)), key=lambda each: lengths[each] / weights[each]):
+        unit = max(room, 0) / weight
+        if lengths[number] > unit * weights[number]:
+            break
+        room, weight = room - lengths[number], weight - weights[number]
+    else:
+        unit = float(limit)
+    shares = [0] * len(messages)
+    for position, each in zip(results, weights, strict=True):
+        shares[position] = max(int(unit * each), _LEAST_RESULT)
+    return shares
+
+
+def _filled(told: Iterator[str], room: int) -> tuple[list[str], int]:
+    """As many texts as there is room for, and how many they are."""
     texts: list[str] = []
-    for message in messages:
-        text = _told(message)
+    for text in told:
         room -= len(text) + 1
         if room < 0:
             break
@@ -137,13 +166,14 @@ def _filled(messages: Iterator[Message], room: int) -> tuple[list[str], int]:
     return texts, len(texts)
 
 
-def _told(message: Message) -> str:
+def _told(message: Message, result: int) -> str:
+    """A message as a text; `result`: characters of what a tool has answered, at most."""
     text = text_of(said_in(message)).strip()
     match message["role"]:
         case "user":
             name, most = ("NOTE" if message.get("injected") else "USER"), _USER
         case "tool":
-            name, most = f"RESULT of {message.get('name', 'a tool')}", _RESULT
+            name, most = f"RESULT of {message.get('name', 'a tool')}", result
         case _:
             name, most = "MODEL", _ANSWER
     lines = [f"{name}: {both_ends(text, most)}"] if text else []

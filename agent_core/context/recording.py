@@ -43,10 +43,9 @@ class Budget:
         """For what a model writes."""
         return _between(_PROSE_SHARE * self.limit, _LEAST_PROSE, _MOST_PROSE)
 
-    @property
-    def question(self) -> int:
-        """For what a model is given to write it from."""
-        return int(min(_QUESTION_SHARE * self.limit, _MOST_QUESTION))
+    def question(self, window: int | None) -> int:
+        """For what a model is given to write it from; `window`: that model's, None where it is not known."""
+        return int(min(_QUESTION_SHARE * (window or self.limit), _MOST_QUESTION))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +115,7 @@ class Recording:
             request.messages[done : draft.up_to],
             "" if earlier is None else earlier.text,
             self.clean,
-            limit=self.budget.question * CHARS_A_TOKEN,
+            limit=self.budget.question(request.summary_window) * CHARS_A_TOKEN,
             words=int(self.budget.prose * _WORDS_A_TOKEN),
             topic=request.topic,
         )

@@ -151,6 +151,7 @@ def child_services(
     services.memory = None if parent.memory is None else parent.memory.snapshot_only()
     services.skills = parent.skills
     services.by_itself, services.summarise = parent.by_itself, parent.summarise
+    services.summary_window = parent.summary_window
     # An editor knows the cards of both.
     services.call_ids = parent.call_ids
     services.tasks = parent.tasks

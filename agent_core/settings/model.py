@@ -195,7 +195,11 @@ class AgentSettings(SettingsPart):
 
     save_trajectories: bool = Field(False, description="Keep each finished turn as data to train with.")
     verify_on_stop: bool = Field(
-        True, description="Tell the model once, before a turn ends, of code that it has edited and not checked."
+        True,
+        description=(
+            "Tell the model, before a turn ends, of edits that no check has passed for, open todos and steps that it "
+            "only announced; once each."
+        ),
     )
 
     @field_validator("reasoning_effort", mode="before")

@@ -43,6 +43,7 @@ from agent_core.turn.ending import CLOSING_NOTE, Ending
 from agent_core.turn.result import STOP, StopReason
 from agent_core.turn.turn import Turn
 from agent_core.turn.words import inject, pass_on, show_unread
+from agent_core.verifying.loose_ends import Nudge
 from agent_core.workspace import Workspace
 from tools.calling.by_name import MORE_TOOLS, called, more_tools_entry, small_choice
 from tools.delegation_port import Delegation, DelegationLimits, describing
@@ -191,11 +192,8 @@ class TurnLoop:
 
     def _goes_on(self, turn: Turn, reply: Reply) -> bool:
         """Whether the model, which wants to end with an answer that is stored by now, is told something first."""
-        if reply.finish in {"stop", "unknown"} and self._owes_check(turn):
-            nudge = turn.edits.nudge()
-            inject(
-                turn, self._hooks(turn), nudge, "Code was changed and not checked: the model is asked to check it."
-            )
+        if reply.finish in {"stop", "unknown"} and (nudge := self._nudge(turn, reply)) is not None:
+            inject(turn, self._hooks(turn), nudge.text, nudge.told)
             return True
         if wanted := must_go_on(self.workspace.hooks, turn, reply):
             inject(turn, self._hooks(turn), wanted, "A hook of yours wants more: the model goes on.")
@@ -393,9 +391,10 @@ class TurnLoop:
             delegation=partial(self.delegation, self),
         )
         turn.repeats.begin_answer()
+        workspace.approvals.begin_answer()
         meant = [call if call["id"] in reply.problems else self._meant(call) for call in reply.tool_calls]
         for said, (call, result) in zip(reply.tool_calls, runner.run(meant, reply.problems), strict=True):
-            turn.edits.see(call, result)
+            turn.loose_ends.see(call, result)
             learn_from(self.services.news, call, result)
             text = with_warning(result.text, notes.get(call["id"], ""), "name_note")
             text = with_warning(text, nested.take_warnings(call["id"]), "calls_warning")
@@ -426,11 +425,17 @@ class TurnLoop:
     def _shown(self, turn: Turn) -> Sequence[Message]:
         return shown(turn.history.messages, self.services.omissions, self.services.compaction)
 
-    def _owes_check(self, turn: Turn) -> bool:
-        """Whether the model would end with code that it has edited and not checked, though it could check it."""
-        if not turn.edits.owed(turn.budget.left) or turn.route.choice.provider == "offline":
-            return False
-        return "terminal" in self.tool_names() and self.workspace.approvals.mode != "plan"
+    def _nudge(self, turn: Turn, reply: Reply) -> Nudge | None:
+        """What the model is told of what it would leave undone; None where the turn may end."""
+        if turn.route.choice.provider == "offline" or self.workspace.approvals.mode == "plan" or turn.token.is_set():
+            return None
+        return turn.loose_ends.nudge(
+            reply.text,
+            self.services.plan,
+            turn.budget.left,
+            can_check="terminal" in self.tool_names(),
+            is_awaited=any(task.is_live and task.tells for task in self.services.tasks.list()),
+        )
 
     def _tell_news(self, turn: Turn) -> bool:
         """Tell the model what happened in the background; what the turn has no request left for waits."""

@@ -16,7 +16,7 @@ from agent_core.providers.base import Usage
 from agent_core.turn.history import TurnHistory
 from agent_core.turn.result import TurnUsage, add_usage, no_usage
 from agent_core.turn.steering import Steering
-from agent_core.verifying.edits import UncheckedEdits
+from agent_core.verifying.loose_ends import LooseEnds
 from tools.light_dataclass import dataclass
 
 
@@ -35,7 +35,7 @@ class Turn:
         began: seconds since the epoch.
         closing: the budget is spent, and the model is asked for its last words alone.
         told_unread: the model was told that a tool call in its text cannot be read.
-        edits: what it has edited since it last checked anything.
+        loose_ends: what it would leave undone if it ended now.
         renew: builds the system prompt again, for a window of another size; None where it is not the agent's own.
     """
 
@@ -57,7 +57,7 @@ class Turn:
     steering: Steering = field(default_factory=Steering)
     repeats: Repeats = field(default_factory=Repeats)
     told_unread: bool = False
-    edits: UncheckedEdits = field(default_factory=UncheckedEdits)
+    loose_ends: LooseEnds = field(default_factory=LooseEnds)
     renew: Callable[[], str] | None = None
 
     def count(self, usage: Usage, cost: float | None) -> None:

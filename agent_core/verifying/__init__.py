@@ -1,1 +1,1 @@
-"""Verify-on-stop: a turn that edited code and ran no check of it is told so once, before it ends."""
+"""What a turn would leave undone: it is told so once before it ends."""

@@ -1,4 +1,4 @@
-"""What a turn has edited since it last checked anything, and when the model is told so."""
+"""What a turn has edited since a check last passed, and how the last check came out."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ _EDITING = frozenset({"write_file", "patch"})
 _RUNS_COMMANDS = frozenset({"terminal", "execute_code"})
 _LOOKS = frozenset({"poll", "log", "wait"})
 _MOST_NAMES = 5
-_ENOUGH_LEFT = 3
-"""Requests that a nudge needs: the check, what it shows, the last word."""
+_LONGEST_COMMAND = 120
 
 _NOT_WANTED = re.compile(
     r"\b(?:do\s*n[o'’]?t|don['’]?t|never|without|no need to|not necessary to|skip(?:ping)?|avoid)\b[^.!?;\n]{0,40}?"
@@ -35,17 +34,25 @@ _NOT_WANTED = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class FailedCheck:
+    """A check that failed; `how` says by what that is seen: an exit code, a line of its output."""
+
+    command: str
+    how: str
+
+
 @dataclass(slots=True)
 class UncheckedEdits:
     """Watches the calls of one turn. Not safe for several threads: the loop of the turn uses it.
 
     Attributes:
-        wanted: whether the model is to be told at all.
-        told: whether it was told in this turn.
+        has_any: whether the turn has changed code at all.
+        failed: the last check, where it failed.
     """
 
-    wanted: bool = True
-    told: bool = False
+    has_any: bool = False
+    failed: FailedCheck | None = None
     _files: dict[Path, None] = field(default_factory=dict)
     _made: set[Path] = field(default_factory=set)
     _checking: set[str] = field(default_factory=set)
@@ -59,32 +66,55 @@ class UncheckedEdits:
         elif name in _RUNS_COMMANDS and "exit_code" in result.facts:
             self._ran(name, result)
         elif name == "process" and _looks(call) and result.facts.get("process") in self._checking:
-            # Whatever it shows of the check: that it runs on is something, too.
-            self._files.clear()
+            self._checked(result)
 
     def _ran(self, name: str, result: ToolResult) -> None:
         command = str(result.facts.get("command", ""))
         code = [file for file in result.changed if is_code(file.path)]
-        if name == "execute_code" and (code or result.facts.get("calls")):
-            # The calls of a program were seen one by one; among them may be a check of what it has changed itself.
-            if "terminal" not in result.facts.get("calls", ()):
-                self._edit(code)
+        if name == "execute_code":
+            self._ran_program(code, result)
             return
         if not only_brings(command):
             self._edit(code)
-        # A check that failed was a check: what it found is the model's to deal with.
-        if name == "terminal" and not is_check(command, edited=bool(code)):
+        if not is_check(command, edited=bool(code)):
             return
         process = result.facts.get("process")
         if process is not None and result.facts["exit_code"] is None:
             self._checking.add(str(process))
             return
+        self._checked(result)
+
+    def _ran_program(self, code: Iterable[ChangedFile], result: ToolResult) -> None:
+        calls = result.facts.get("calls") or ()
+        # The calls of a program were seen one by one; among them may be a check of what it has changed itself.
+        if "terminal" not in calls:
+            self._edit(code)
+        if not calls and not code and result.facts["exit_code"] == 0:
+            self._settle()
+
+    def _checked(self, result: ToolResult) -> None:
+        """A check has ended, or runs on, which shows something, too."""
+        from agent_core.verifying.outcomes import outcome_of  # noqa: PLC0415 - not before the first check
+
+        outcome = outcome_of(result)
+        if outcome.passed:
+            self._settle()
+        elif outcome.failure:
+            self._files.clear()
+            command = " ".join(str(result.facts.get("command", "")).split())
+            self.failed = FailedCheck(
+                command if len(command) <= _LONGEST_COMMAND else f"{command[:_LONGEST_COMMAND]}…", outcome.failure
+            )
+
+    def _settle(self) -> None:
         self._files.clear()
+        self.failed = None
 
     def _edit(self, files: Iterable[ChangedFile]) -> None:
         for file in files:
             if not is_code(file.path):
                 continue
+            self.has_any = True
             if not file.was_there:
                 self._made.add(file.path)
             if not file.is_there and file.path in self._made:
@@ -93,21 +123,12 @@ class UncheckedEdits:
             else:
                 self._files[file.path] = None
 
-    def owed(self, left: int) -> bool:
-        """Whether the model is to be told now; `left` is how many requests the turn has."""
-        return self.wanted and not self.told and bool(self._files) and left >= _ENOUGH_LEFT
-
-    def nudge(self) -> str:
-        """What the model is told; it counts as told from now on."""
-        self.told = True
+    @property
+    def unchecked(self) -> str:
+        """The names of the files that were edited since the last check, the first of many; '' for none."""
         names = [path.name for path in self._files]
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        return (
-            f"[Not from the user. You changed code in this turn ({', '.join(names[:_MOST_NAMES])}{more}) and have "
-            "run nothing since that shows whether it works. Run the narrowest check that covers it (its tests, a "
-            "type check, a build, or the code itself) and mend what it shows. If no check is possible or needed, say "
-            "in one sentence why. Do not repeat what you have said already.]"
-        )
+        return f"{', '.join(names[:_MOST_NAMES])}{more}"
 
 
 def is_code(path: Path) -> bool:

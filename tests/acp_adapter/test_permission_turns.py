@@ -435,7 +435,7 @@ async def test_a_rejected_card_has_one_word_and_the_model_has_the_advice(home: P
     [card] = agent.cards(session).values()
     assert [block["content"]["text"] for block in card["content"]] == ["Rejected."]
     assert "was not allowed (the user said no)" in told
-    assert "Do not try to get the same effect another way" in told
+    assert "Do not try it again, or to get the same effect another way" in told
 
 
 async def test_a_card_that_is_cancelled_says_that_it_was_stopped(start: EditorFactory, workspace: Path) -> None:

@@ -152,7 +152,7 @@ def test_a_cancel_while_the_person_is_asked_ends_the_turn_and_changes_nothing(tm
 def test_the_plan_is_told_when_it_changes_and_outlasts_the_turn(tmp_path, ears):
     todos = [{"id": "1", "content": "Look", "status": "in_progress"}]
     agent = make_agent(
-        tmp_path, uses(("a", "todo", {"todos": todos})), says("ok"), uses(("b", "todo", {})), says("ok"),
+        tmp_path, uses(("a", "todo", {"todos": todos})), says("Is that all?"), uses(("b", "todo", {})), says("ok"),
         callbacks=ears.callbacks(),
     )  # fmt: skip
     agent.chat("plan")

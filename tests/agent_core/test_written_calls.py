@@ -98,7 +98,7 @@ def test_a_written_call_that_was_read_before_is_a_quotation_however_it_is_escape
 
 
 def test_a_written_call_may_be_made_again(model_server, over):
-    made = written("todo", todos=[{"content": "look about", "status": "pending"}])
+    made = written("todo", todos=[{"content": "look about", "status": "completed"}])
     model_server.add(Reply(made), Reply(made), Reply("Done."))
     result, _ = run(over(wired(model_server.base_url)))
     assert roles(result["messages"]) == ["user", "assistant", "tool", "assistant", "tool", "assistant"]

@@ -32,6 +32,7 @@ class Session:
         self.settings = SETTINGS
         self.shells = shells
         self.output_file = None
+        self.roots = (cwd,)
 
     def call(self, command, **args):
         return dispatch("terminal", {"command": command, **args}, self.context())
@@ -49,7 +50,7 @@ class Session:
             interrupt=self.token,
             progress=self.live.append,
         )
-        return replace(ctx, processes=self.shells.processes, output_file=self.output_file)
+        return replace(ctx, roots=self.roots, processes=self.shells.processes, output_file=self.output_file)
 
 
 @pytest.fixture
@@ -292,22 +293,41 @@ class TestMemory:
         assert "is gone" in answer["note"]
         assert "note" not in session.payload("pwd")
 
-    def test_one_outside_the_session_asks_like_a_workdir_and_a_no_leads_back(self, session, tmp_path_factory):
+    def test_a_cd_outside_the_session_holds_for_that_command_only_and_is_said(self, session, tmp_path_factory):
         outside = tmp_path_factory.mktemp("outside")
-        session.payload(f"cd {outside}")
-        session.approver.choice = "reject_once"
-        refused = session.payload("touch made")
+        (session.cwd / "sub").mkdir()
+        session.payload("cd sub")
+        answer = session.payload(f"cd {outside}; export A=1; pwd")
 
-        assert str(outside) in refused["error"]
-        assert not (outside / "made").exists()
+        assert answer["output"] == f"{outside}\n"
+        assert f"{outside} is outside the session's directories, so it was left again" in answer["note"]
+        assert f"the next command runs in {session.cwd / 'sub'}" in answer["note"]
+        assert session.payload("pwd; echo $A")["output"] == f"{session.cwd / 'sub'}\n1\n"
+        assert {type(action).__name__ for action in session.approver.asked} == {"RunCommand"}
+
+    def test_a_cd_through_a_link_that_leads_outside_holds_for_that_command_only(self, session, tmp_path_factory):
+        (session.cwd / "link").symlink_to(tmp_path_factory.mktemp("outside"))
+
+        assert "was left again" in session.payload("cd link")["note"]
         assert session.payload("pwd")["output"] == f"{session.cwd}\n"
 
-    def test_with_a_yes_it_lasts(self, session, tmp_path_factory):
-        outside = tmp_path_factory.mktemp("outside")
-        session.payload(f"cd {outside}")
+    def test_a_cd_to_another_directory_of_the_session_lasts(self, session, tmp_path_factory):
+        session.roots = (session.cwd, tmp_path_factory.mktemp("additional"))
 
-        assert session.payload("pwd")["output"] == f"{outside}\n"
-        assert len(session.approver.asked) == 1
+        assert "note" not in session.payload(f"cd {session.roots[1]}")
+        assert session.payload("pwd")["output"] == f"{session.roots[1]}\n"
+
+    def test_a_workdir_outside_the_session_is_still_for_one_call(self, session, tmp_path_factory):
+        outside = tmp_path_factory.mktemp("outside")
+
+        assert session.payload("pwd", workdir=str(outside))["output"] == f"{outside}\n"
+        assert session.payload("pwd")["output"] == f"{session.cwd}\n"
+
+    def test_a_background_command_after_a_cd_outside_runs_in_the_session_and_names_its_directory(self, session):
+        session.payload("cd /; echo")
+        answer = session.payload("pwd", background=True)
+
+        assert (answer["cwd"], answer["output"]) == (str(session.cwd), f"{session.cwd}\n")
 
     def test_the_gate_asks_about_the_directory_in_which_it_really_runs(self, session):
         (session.cwd / "sub").mkdir()
@@ -341,7 +361,7 @@ class TestInput:
 
     def test_git_says_that_there_is_no_editor(self, session):
         session.payload("git init -q . && git config user.email a@b.example && git config user.name A")
-        answer = session.payload("git commit --allow-empty")
+        answer = session.payload("git commit --allow-empty -e -m x")
 
         assert answer["exit_code"] == 1
         assert "No editor here" in answer["output"]
@@ -353,7 +373,12 @@ class TestBackground:
         answer = json.loads(result.text)
 
         assert not result.failed
-        assert answer == {"session_id": answer["session_id"], "running": True, "output": "up\n"}
+        assert answer == {
+            "session_id": answer["session_id"],
+            "running": True,
+            "cwd": str(session.cwd),
+            "output": "up\n",
+        }
         assert session.shells.processes.poll(answer["session_id"]).info.running
 
     def test_one_that_fails_at_once_says_so(self, session):

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field, replace
+from pathlib import Path
 
 from tools.approval.actions import Action, RunCommand, describe
 from tools.approval.asked_time import AskedTime
@@ -38,6 +39,18 @@ class _Now:
     wider: dict[Grant, tuple[WiderAnswer, ...]] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class _Refused:
+    """What was refused to the calls of the model's last answer, each with the paths that it named.
+
+    Attributes:
+        above: of a sub-agent, the same of whose answer it works for.
+    """
+
+    actions: list[tuple[Action, frozenset[Path]]] = field(default_factory=list)
+    above: _Refused | None = None
+
+
 class Approvals:
     """Mode, edit policy, rules and answers of one session; safe to use from several threads.
 
@@ -51,6 +64,7 @@ class Approvals:
         on_note: is told what the person should know of their answers, and of the judge's.
         asked: what the person was asked on behalf of a call that makes others.
         asker: who asks, for the person; '' for the session's own agent.
+        refused_now: what was refused to the calls of the model's last answer.
     """
 
     def __init__(
@@ -79,6 +93,7 @@ class Approvals:
         self._asking = OneAtATime()
         self._line = Line(self._asking.wake)
         self.asked = AskedTime()
+        self.refused_now = _Refused()
 
     def for_another(self, asker: str, *, rules: Rules | None = None, approver: Approver | None = None) -> Approvals:
         """The same mode, answers and place to ask in, at every moment, for somebody who works for this session.
@@ -92,6 +107,7 @@ class Approvals:
         other.asker = asker
         other.rules = rules or self.rules
         other.approver = approver or self.approver
+        other.refused_now = _Refused(above=self.refused_now)
         return other
 
     @property
@@ -140,7 +156,42 @@ class Approvals:
     def decide(self, action: Action) -> Decision:
         """Whether `action` may happen as things are now."""
         mode, edits = self._now.chosen
-        return decide(action, mode, self.rules, self.grants, edits, has_read_others=self._now.has_read_others)
+        return decide(
+            action,
+            mode,
+            self.rules,
+            self.grants,
+            edits,
+            has_read_others=self._now.has_read_others,
+            refused_before=self._refused_before(action),
+        )
+
+    def begin_answer(self) -> None:
+        """The model has read what was refused to the calls of its last answer."""
+        self.refused_now.actions = []
+
+    def note_refusal(self, actions: Sequence[Action]) -> None:
+        """A call was refused this: what it named, no other call of the same answer changes unasked."""
+        from tools.approval.refused_paths import paths_of  # noqa: PLC0415 - most answers are refused nothing
+
+        self.refused_now.actions += [(action, paths_of(action, self._cwd)) for action in actions]
+
+    @property
+    def _cwd(self) -> Path:
+        return self.rules.roots[0] if self.rules.roots else Path("/")
+
+    def _refused_before(self, action: Action) -> str:
+        """What of the same answer was refused that `action` may change, '' for nothing."""
+        refused: _Refused | None = self.refused_now
+        while refused is not None:
+            if refused.actions:
+                from tools.approval.refused_paths import changes_any  # noqa: PLC0415 - as above
+
+                for each, paths in list(refused.actions):
+                    if changes_any(action, paths, self._cwd):
+                        return describe(each)
+            refused = refused.above
+        return ""
 
     @property
     def has_read_others(self) -> bool:

@@ -23,9 +23,12 @@ from tools.approval.refusals import denied, said_no, said_no_before
 from tools.approval.rules.matching import denied_by
 from tools.approval.scopes import lasting, reaches
 from tools.context import Interrupt
-from tools.errors import ToolInterrupted
+from tools.errors import Denied, ToolInterrupted
 
 __all__ = ["Answer", "Approvals", "Approver", "Gate", "NobodyToAsk", "Question"]
+
+_REFUSED_BY_SOMEBODY = frozenset({"person", "rule", "rule-unclear", "floor", "refused"})
+_TOLD_WITH_REASON = frozenset({"others", "refused"})
 
 
 class Gate:
@@ -121,14 +124,14 @@ class Gate:
         for change in changes:
             decision = self.approvals.decide(change)
             if decision.verdict == "deny":
-                raise denied(change, decision)
+                raise self._denied(change, decision)
             if decision.verdict == "ask":
                 asked.append(change)
         return tuple(asked)
 
     def _passed(self, action: Action, decision: Decision) -> Decision:
         if decision.verdict == "deny":
-            raise denied(action, decision)
+            raise self._denied(action, decision)
         self._check_turn()
         if isinstance(action, ReadPath):
             self._readable.add((action.path, action.shown))
@@ -141,6 +144,11 @@ class Gate:
         if decision.note:
             self._on_note(decision.note)
         return decision
+
+    def _denied(self, action: Action, decision: Decision) -> Denied:
+        if decision.cause in _REFUSED_BY_SOMEBODY:
+            self.approvals.note_refusal((action,))
+        return denied(action, decision)
 
     def authorize_command(self, action: RunCommand) -> tuple[Decision, bool]:
         """As `authorize`; with whether it may only look, since the session is in plan mode by now.
@@ -216,7 +224,8 @@ class Gate:
             if answer is None:
                 continue
             if not answer.allowed:
-                raise said_no(action, answer, decision.reason if decision.cause == "others" else "")
+                approvals.note_refusal((action, *also))
+                raise said_no(action, answer, decision.reason if decision.cause in _TOLD_WITH_REASON else "")
             # Meanwhile the mode may have become one in which a yes does not help.
             now = approvals.decide(action)
             return now if now.verdict == "deny" else Decision("allow", outside=decision.outside)

@@ -55,11 +55,12 @@ Cause = Literal[
     "rule",
     "rule-unclear",
     "others",
+    "refused",
 ]
 """Where the path is; a sensitive path, dangerous command or private host; a command that nothing contains; one that
 could read the project's secret files; one that is to run without the sandbox; what no mode allows; plan mode; an
 earlier no; a private host where nobody is asked; a rule of the user's that denies it, or that may do so; what others
-wrote may be behind what would be remembered."""
+wrote may be behind what would be remembered; a call of the same answer was refused what it would change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ class Decision:
     @property
     def is_risky(self) -> bool:
         """Whoever does not look should rather say no."""
-        return self.cause in {"risk", "outside", "rule-unclear", "others"}
+        return self.cause in {"risk", "outside", "rule-unclear", "others", "refused"}
 
 
 ALLOW = Decision("allow")
@@ -154,6 +155,7 @@ _LOOKS = Decision("allow", only_looks=True)
 _ASK = Decision("ask")
 _MOST_VARIABLES, _LONGEST_VARIABLE = 12, 120
 _MOST_REASONS, _LONGEST_REASON = 5, 200
+_LONGEST_REFUSED = 120
 _READ_ONLY = "is read-only"
 _OUTSIDE = Decision("ask", "is outside the session's directories", "place")
 _CLOSED = Decision(
@@ -180,6 +182,7 @@ def decide(
     edits: EditPolicy = "mode",
     *,
     has_read_others: bool = False,
+    refused_before: str = "",
 ) -> Decision:
     """Whether `action` may happen now.
 
@@ -187,6 +190,8 @@ def decide(
         edits: with `ask`, neither the mode nor an earlier answer lets an edit through unseen.
         has_read_others: the session has read what others wrote. Then neither a mode nor an earlier answer nor a rule
             lets anything be remembered over sessions unseen.
+        refused_before: what a call of the same answer was refused that `action` may change. The model has not read
+            that no when it wrote this call, so neither a mode nor an earlier answer nor a rule lets it happen unseen.
 
     Returns:
         allow: go on; ask: the person decides, with the reason shown; deny: not now, whoever agrees.
@@ -209,6 +214,9 @@ def decide(
         found = replace(found, verdict="ask", reason=reason, cause="rule-unclear", risks=risks, undoable=False)
     if mode == "plan" and not isinstance(action, ReadPath | ReachHost | SearchWeb | CallOwnTool):
         return _planned(action, found, rules)
+    if refused_before and not found.only_looks:
+        found = _after_refusal(found, refused_before)
+        return replace(found, verdict="deny") if mode == "dont_ask" else found
     if edits == "ask" and isinstance(action, WritePath | WriteMemory):
         return found
     if found.verdict != "ask" or _needs_no_question(action, rules, answers, found):
@@ -216,6 +224,13 @@ def decide(
     if isinstance(action, CallMcpTool) and not found.reason:
         found = replace(found, reason=answers.why_outdated(action))
     return _unasked(action, rules, found) if mode == "dont_ask" else found
+
+
+def _after_refusal(found: Decision, refused: str) -> Decision:
+    shown = refused if len(refused) <= _LONGEST_REFUSED else f"{refused[:_LONGEST_REFUSED]}…"
+    why = f"may change what was just refused (“{shown}”)"
+    reason = _joined((why, *filter(None, (found.reason,))))
+    return replace(found, verdict="ask", reason=reason, cause="refused", risks=(why, *found.risks), undoable=False)
 
 
 def _planned(action: Action, found: Decision, rules: Rules) -> Decision:

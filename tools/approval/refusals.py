@@ -11,7 +11,7 @@ from tools.errors import Denied
 
 _MOST_RULES = 3
 _NO_OTHER_WAY = "Do not try it again or another way; ask the user or go on without it."
-_NO_SAME_EFFECT = "Do not try to get the same effect another way; ask the user or go on without it."
+_NO_SAME_EFFECT = "Do not try it again, or to get the same effect another way; ask the user or go on without it."
 
 
 def denied(action: Action, decision: Decision) -> Denied:
@@ -51,6 +51,8 @@ def _advice(decision: Decision) -> str:
                 "The user has said no to that, and in this mode nobody is asked. Commands that are proved to only "
                 "look still run; ask the user, or go on without it."
             )
+        case "refused":
+            return f"In this mode nobody is asked. {_NO_SAME_EFFECT}"
         case "rule-unclear" | "outside":
             return (
                 "In this mode nobody is asked. Write it plainly, do it in another way that needs no more than the "
@@ -89,8 +91,23 @@ def said_no(action: Action, answer: Answer, reason: str = "") -> Denied:
         advice += f" ({rule} in the user's settings allows it without a question)"
     return Denied(
         f"Denied: «{describe(action)}» was not allowed ({cause}).{lasting}{words} Nothing was changed. "
-        f"Do not try to get the same effect another way; {advice}.",
+        f"Do not try it again, or to get the same effect another way; {advice}.",
         _to_the_person(answer, rule),
+        f"({answer.note or 'the user said no'}).{words}",
+    )
+
+
+def kept_in(no: Denied | None, *, asks_nobody: bool) -> str:
+    """What the model is told of a command that the sandbox kept from something and that must not run without it."""
+    if asks_nobody:
+        return (
+            "In this mode nobody is asked to let it run without the sandbox: do it in a way that needs no more than "
+            "the session's directories, or ask the user."
+        )
+    because = no.because if no is not None and no.because else "(the user said no)."
+    return (
+        f"To run it without the sandbox was not allowed {because} Do not call it again with unsandboxed=true, and do "
+        "not try to get the same effect another way; ask the user or go on without it."
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tools.approval.actions import RunCommand
 from tools.approval.gate import Gate
+from tools.approval.refusals import kept_in
 from tools.context import CommandOutcome, CommandSpec, Environment, Interrupt
 from tools.environments.containment import Containment, may_bring_anything
 from tools.environments.gated_confinement import LetThrough, let_through
@@ -76,14 +77,14 @@ class GatedEnvironment:
         ):
             of_call = replace(of_call, waited=lambda: running.waited() + spec.waited())
             outcome = self._run(of_call, on_output, interrupt, through)
-            if (
-                outcome.refused
-                and not spec.once
-                and not through.only_looks
-                and self._may_run_free(action, outcome.refused)
-            ):
-                on_output(AGAIN)
-                outcome = self._run(replace(of_call, confinement=None), on_output, interrupt, through)
+            if outcome.refused and not spec.once and not through.only_looks:
+                if why := self._kept_in(action, outcome.refused):
+                    outcome = replace(outcome, kept_in=why)
+                else:
+                    on_output(AGAIN)
+                    outcome = self._run(replace(of_call, confinement=None), on_output, interrupt, through)
+            elif outcome.refused and not is_planning:
+                outcome = replace(outcome, kept_in=self._would_be_kept_in(action, outcome.refused))
         outcome = replace(outcome, changed=tuple(changed))
         if is_cut:
             outcome = with_path_of(spec, outcome)
@@ -127,9 +128,15 @@ class GatedEnvironment:
         """
         self._gate.authorize(replace(through.action, changes=(), unkept=unkept))
 
-    def _may_run_free(self, action: RunCommand, refused: str) -> bool:
+    def _kept_in(self, action: RunCommand, refused: str) -> str:
+        """Why it may not run again without the sandbox; '' where it may."""
         try:
             self._gate.authorize(replace(action, outside=True, refused=refused))
-        except Denied:
-            return False
-        return True
+        except Denied as no:
+            return kept_in(no, asks_nobody=self._gate.asks_nobody)
+        return ""
+
+    def _would_be_kept_in(self, action: RunCommand, refused: str) -> str:
+        """Why asking to run it without the sandbox would be in vain; '' where the person would be asked."""
+        decision = self._gate.approvals.decide(replace(action, outside=True, refused=refused))
+        return kept_in(None, asks_nobody=self._gate.asks_nobody) if decision.verdict == "deny" else ""

@@ -62,7 +62,7 @@ def _refused(ended: CommandOutcome) -> str:
         return f"Not reached: {'; '.join(ended.unreached)}. Do not try another way."
     if not ended.refused:
         return ""
-    return (
-        f"The sandbox kept it from {ended.refused}. If the task needs that, do that part with "
-        "terminal(unsandboxed=true): then the user is asked."
+    return f"The sandbox kept it from {ended.refused}. " + (
+        ended.kept_in
+        or "If the task needs that, do that part with terminal(unsandboxed=true): then the user is asked."
     )

@@ -20,8 +20,12 @@ _SIGNAL_BASE = 128
 _MOVES_OR_SETS = re.compile(r"\b(?:cd|pushd|popd|export)\b")
 
 
-def told(spec: ShellCommand, outcome: CommandOutcome, place: ShellPlace) -> ToolResult:
-    """What the model and the person get of a command that has ended."""
+def told(spec: ShellCommand, outcome: CommandOutcome, place: ShellPlace, left: str = "") -> ToolResult:
+    """What the model and the person get of a command that has ended.
+
+    Args:
+        left: what the model should know of the directory in which the shell was at its end.
+    """
     code = conventional_code(outcome)
     meaning = _meaning(spec, outcome, code)
     payload: dict[str, Any] = {"output": for_model(outcome.output), "exit_code": code}
@@ -34,7 +38,14 @@ def told(spec: ShellCommand, outcome: CommandOutcome, place: ShellPlace) -> Tool
     moved = place.moved_to()
     if moved:
         payload["cwd"] = moved
-    notes = (meaning.note, place.note, _not_kept(spec.command, outcome), refused_of(outcome), put_back_of(outcome))
+    notes = (
+        meaning.note,
+        place.note,
+        left,
+        _not_kept(spec.command, outcome),
+        refused_of(outcome),
+        put_back_of(outcome),
+    )
     if any(notes):
         payload["note"] = " ".join(note for note in notes if note)
     return ToolResult(
@@ -120,9 +131,8 @@ def refused_of(outcome: CommandOutcome) -> str:
         )
     if not outcome.refused or outcome.only_read:
         return ""
-    return (
-        f"The sandbox kept it from {outcome.refused}. If the task needs that, call it with unsandboxed=true: then "
-        "the user is asked."
+    return f"The sandbox kept it from {outcome.refused}. " + (
+        outcome.kept_in or "If the task needs that, call it with unsandboxed=true: then the user is asked."
     )
 
 

@@ -33,9 +33,9 @@ def auxiliary(home, clock, alarm):
     """Make a client for the given settings; its time is not over before the test says so."""
     connections = Connections()
 
-    def make(member=lambda config, choice: pooled(choice), alarm=alarm, **settings):
+    def make(member=lambda config, choice: pooled(choice), alarm=alarm, windows=None, **settings):
         configure(home, settings)
-        return AuxiliaryClient(ConfigSource(Home(home)), member, connections, clock, alarm)
+        return AuxiliaryClient(ConfigSource(Home(home)), member, connections, clock, alarm, windows=windows)
 
     yield make
     connections.close()

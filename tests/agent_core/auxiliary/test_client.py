@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -15,6 +16,7 @@ from agent_core.factory import AgentFactory
 from agent_core.home import Home
 from agent_core.interrupt import CancelToken
 from agent_core.messages import user_message
+from agent_core.providers.choice import AsSet
 from agent_core.services import SessionServices
 from tests.support.agents import in_background
 from tests.support.model_dialects import dialect_for
@@ -214,3 +216,38 @@ def test_the_factorys_client_is_one_for_all_and_shares_the_sessions_connection(h
     finally:
         factory.close()
     assert len({request.connection for request in model_server.requests}) == 1
+
+
+class Learnt(AsSet):
+    """Servers that have said how large their windows are."""
+
+    def __init__(self):
+        self.begun = []
+
+    def begin(self, choice):
+        self.begun.append(choice.model)
+
+    def fitted(self, choice):
+        return replace(choice, context_length=9_000)
+
+
+def test_the_window_of_a_side_task_is_that_of_the_model_which_is_asked_first(model_server, second, auxiliary):
+    own = {"compression": at(second, model="small")}
+    settings = {"model": at(model_server, default="test-model", context_length=50_000), "auxiliary": own}
+    assert auxiliary(**settings).window("compression") is None
+    assert auxiliary(**settings).window("title") == 50_000
+    windows = Learnt()
+    assert auxiliary(windows=windows, **settings).window("compression") == 9_000
+    assert windows.begun == ["small"]
+
+
+def test_the_window_of_a_side_task_is_asked_for_when_its_model_is(model_server, auxiliary):
+    model_server.add(Reply("A title"))
+    windows = Learnt()
+    client = auxiliary(windows=windows, model=at(model_server, default="test-model"))
+    assert client.complete("title", QUESTION).text == "A title"
+    assert windows.begun == ["test-model"]
+
+
+def test_without_a_model_a_side_task_has_no_window(auxiliary):
+    assert auxiliary(model={"provider": "nonesuch", "default": "m"}).window("compression") is None

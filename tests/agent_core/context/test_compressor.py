@@ -229,3 +229,18 @@ def test_the_same_conversation_becomes_the_same_record(messages):
     assert one.compress(request_of(messages, 40_000), write(PROSE)) == two.compress(
         request_of(messages, 40_000), write(PROSE)
     )
+
+
+def test_the_question_fits_the_window_of_the_model_that_sums_up(engine, messages):
+    asked = []
+
+    def summarise(question):
+        asked.append(sum(len(message["content"]) for message in question))
+        return Prose(PROSE, "p:small")
+
+    for window in (4_000, 16_000):
+        request = request_of(messages, 60_000, "asked", summary_window=window)
+        ContextCompressor(session_id="s").compress(request, summarise)
+    small, large = asked
+    assert small < 0.4 * 4_000 * 3 + 2_000
+    assert small < large < 0.4 * 16_000 * 3 + 2_000

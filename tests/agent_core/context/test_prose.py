@@ -42,6 +42,47 @@ def test_the_question_is_bounded_and_holds_no_secrets():
     assert "zX91kQw77Lm20Pq44Rt8" not in body
 
 
+def results(*lengths):
+    """A conversation with a result of so many characters each, told apart by their first letter."""
+    messages = [user_message("Look.")]
+    for number, length in enumerate(lengths):
+        call = tool_call(f"c{number}", "read_file", "{}")
+        messages += [assistant_message("", [call]), tool_message(call, chr(ord("a") + number) * length)]
+    return messages
+
+
+def shown(body, lengths):
+    return [body.count(chr(ord("a") + number) * 20) * 20 for number in range(len(lengths))]
+
+
+def test_the_room_of_the_question_is_shared_among_the_results_short_ones_whole():
+    lengths = [200, 20_000, 300, 20_000, 20_000]
+    body = asked(results(*lengths), limit=24_000)[1]["content"]
+    first, second, third, fourth, fifth = shown(body, lengths)
+    assert (first, third) == (200, 300)
+    assert 20_000 < len(body) <= 24_100
+    assert second > 4_500
+    assert fourth == fifth == pytest.approx(2 * second, abs=80), "the latest have more of the room"
+    assert "left out …]" not in body
+
+
+def test_results_that_there_is_room_for_are_whole():
+    lengths = [5_000, 3_000, 9_000]
+    assert shown(asked(results(*lengths), limit=24_000)[1]["content"], lengths) == lengths
+
+
+def test_where_even_little_of_each_result_is_too_much_messages_of_both_ends_are_kept():
+    body = asked(results(*[5_000] * 20), limit=3_000)[1]["content"]
+    assert len(body) < 3_300
+    assert "messages left out …]" in body
+    assert "a" * 150 in body
+    assert "t" * 150 in body
+
+
+def test_the_record_has_a_heading_for_facts_of_the_code_with_their_places():
+    assert "### Found: facts of the code, with path:line\n" in asked()[0]["content"]
+
+
 @each(
     "answer",
     [

@@ -64,7 +64,7 @@ def test_small_window_gets_prompt_and_tools_of_two_thousand_tokens(over, model_s
 
 
 def test_small_window_reaches_other_tools_as_if_they_were_called_directly(over, model_server):
-    items = [{"id": "1", "content": "look", "status": "pending"}]
+    items = [{"id": "1", "content": "look", "status": "completed"}]
     model_server.add(
         Reply(tool_calls=[ToolCall("q", MORE_TOOLS, {"query": "plan of steps"})]),
         Reply(tool_calls=[more("c", "todo", todos=items)]),

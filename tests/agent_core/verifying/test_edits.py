@@ -10,7 +10,7 @@ import pytest
 from agent_core.agent import AIAgent
 from agent_core.messages import tool_call
 from agent_core.permission_settings import PermissionSettings
-from agent_core.verifying.edits import UncheckedEdits
+from agent_core.verifying.edits import FailedCheck, UncheckedEdits
 from agent_core.workspace import local_workspace
 from tests.support.agents import make_agent
 from tests.support.each import each
@@ -127,20 +127,28 @@ def edited():
 def test_a_check_in_the_background_counts_once_the_model_has_looked_at_it(action, process, owed):
     edits = edited()
     edits.see(tool_call("t", "terminal", "{}"), background(None))
-    assert edits.owed(9)
+    assert edits.unchecked == "app.py"
     seen = ToolResult("", facts={"command": "npm run build", "process": process, "exit_code": None})
     edits.see(tool_call("p", "process", json.dumps({"action": action, "session_id": process})), seen)
-    assert edits.owed(9) == owed
+    assert bool(edits.unchecked) == owed
 
 
-def test_a_check_in_the_background_that_is_over_at_once_counts():
+def test_a_check_in_the_background_that_failed_at_once_is_a_failed_check():
     edits = edited()
     edits.see(tool_call("t", "terminal", "{}"), background(1))
-    assert not edits.owed(9)
+    assert edits.failed == FailedCheck("npm run build", "it ended with exit code 1")
+
+
+def test_a_check_in_the_background_that_fails_later_is_a_failed_check_once_the_model_has_looked():
+    edits = edited()
+    edits.see(tool_call("t", "terminal", "{}"), background(None))
+    seen = ToolResult("", facts={"command": "npm run build", "process": "p1", "exit_code": 2})
+    edits.see(tool_call("p", "process", json.dumps({"action": "wait", "session_id": "p1"})), seen)
+    assert edits.failed == FailedCheck("npm run build", "it ended with exit code 2")
 
 
 def test_arguments_that_are_no_json_look_at_nothing():
     edits = edited()
     edits.see(tool_call("t", "terminal", "{}"), background(None))
     edits.see(tool_call("p", "process", "{poll"), ToolResult("", facts={"process": "p1", "exit_code": 0}))
-    assert edits.owed(9)
+    assert edits.unchecked

@@ -1,4 +1,4 @@
-"""A turn that edited code and ran no check of it is told so once, before it ends."""
+"""A turn that edited code without a check that passed is told so once, before it ends."""
 
 from __future__ import annotations
 
@@ -53,10 +53,46 @@ def test_an_edit_after_the_nudge_brings_no_other(tmp_path):
     assert agent.chat("write it") == "Mended."
 
 
-@pytest.mark.parametrize("command", ["python app.py", "python -m unittest; false"])
-def test_a_check_after_the_edit_is_enough_even_one_that_fails(tmp_path, guardian, command):
-    agent = make_agent(tmp_path, writes(), runs(command), says("Done."), guardian=guardian)
+def test_a_check_after_the_edit_that_passes_is_enough(tmp_path, guardian):
+    agent = make_agent(tmp_path, writes(), runs("python app.py"), says("Done."), guardian=guardian)
     assert nudges(agent.run_conversation("write it")) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "how"),
+    [
+        ("python app.py; exit 3", "it ended with exit code 3"),
+        ("python app.py; echo '1 failed, 2 passed in 0.10s'", "its output says `1 failed, 2 passed in 0.10s`"),
+    ],
+)
+def test_a_check_after_the_edit_that_fails_brings_one_nudge_that_says_how(tmp_path, guardian, command, how):
+    scripts = writes(), runs(command), says("All done."), says("It fails still.")
+    agent = make_agent(tmp_path, *scripts, guardian=guardian)
+    result = agent.run_conversation("write it")
+    (nudge,) = nudges(result)
+    assert f"The last check failed: `{command}` ({how})" in nudge
+    assert result["final_response"] == "It fails still."
+
+
+def test_code_that_was_changed_since_the_check_failed_is_named_in_the_nudge(tmp_path, guardian):
+    scripts = writes(), runs("python app.py; false"), writes("b.py"), says("Done."), says("No need.")
+    (nudge,) = nudges(make_agent(tmp_path, *scripts, guardian=guardian).run_conversation("write it"))
+    assert "You changed b.py since and have not run it again." in nudge
+
+
+def test_a_check_that_passes_after_one_that_failed_ends_the_matter(tmp_path, guardian):
+    scripts = writes(), runs("python app.py; false"), runs("python app.py"), says("Done.")
+    assert nudges(make_agent(tmp_path, *scripts, guardian=guardian).run_conversation("write it")) == []
+
+
+def test_a_failing_check_that_was_only_to_be_run_brings_no_nudge(tmp_path, guardian):
+    agent = make_agent(tmp_path, runs("python -c 1; python x.py"), says("It fails."), guardian=guardian)
+    assert nudges(agent.run_conversation("run x.py")) == []
+
+
+def test_a_failing_check_that_the_answer_explains_brings_no_nudge(tmp_path, guardian):
+    scripts = writes(), runs("python app.py; false"), says("Done. One test fails; it is unrelated to this change.")
+    assert nudges(make_agent(tmp_path, *scripts, guardian=guardian).run_conversation("write it")) == []
 
 
 def test_a_check_before_the_edit_is_none(tmp_path, guardian):

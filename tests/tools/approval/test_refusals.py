@@ -48,7 +48,9 @@ def test_a_refusal_of_the_persons_is_short_for_them_and_advises_the_model(
     assert (answer.words or answer.note or "the user said no") in str(no)
 
 
-@each("cause", ["plan", "person", "network", "rule", "others", "secrets", "rule-unclear", "outside", "floor"])
+@each(
+    "cause", ["plan", "person", "network", "rule", "others", "secrets", "rule-unclear", "outside", "floor", "refused"]
+)
 def test_a_refusal_of_the_policys_says_what_and_why_to_both_and_advises_the_model_alone(cause: str) -> None:
     no = denied(_RUN, Decision("deny", "reaches a private host", cause))  # type: ignore[arg-type]
     assert "rm -rf build" in str(no)

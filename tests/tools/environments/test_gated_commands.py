@@ -23,6 +23,7 @@ from tools.environments.sandbox.port import Level
 from tools.environments.workspace_secrets import WorkspaceSecrets
 from tools.errors import Denied, ToolInterrupted
 from tools.shell.memory import ShellCommand, ShellOutcome, ShellState, with_path_of
+from tools.shell.outcome_telling import refused_of
 
 _FREE = CommandOutcome("free", 0)
 _REFUSED = CommandOutcome("confined", 1, refused="writing /etc/x")
@@ -129,7 +130,11 @@ def test_what_the_sandbox_refuses_runs_again_without_it_after_a_yes(bench: Bench
 
 def test_after_a_no_it_does_not_run_again_and_the_refusal_is_told(bench: Bench) -> None:
     bench.approver.choice = "reject_once"
-    assert bench.run("make") == _REFUSED
+    outcome = bench.run("make")
+    assert replace(outcome, kept_in="") == _REFUSED
+    assert "the user said no" in outcome.kept_in
+    assert "Do not call it again with unsandboxed=true" in refused_of(outcome)
+    assert "then the user is asked" not in refused_of(outcome)
     assert bench.commands.levels() == ["workspace-write"]
 
 

@@ -28,7 +28,7 @@ def is_covered_by(rules: Sequence[PermissionRule], command: str, cwd: Path, root
     Args:
         roots: the session's directories with symbolic links resolved.
     """
-    return covers_command(rules, command, _read(command, cwd), roots)
+    return covers_command(rules, command, read(command, cwd), roots)
 
 
 def hit_of(command: str, cwd: Path, rules: Sequence[PermissionRule], roots: tuple[Path, ...]) -> Hit | None:
@@ -40,7 +40,7 @@ def hit_of(command: str, cwd: Path, rules: Sequence[PermissionRule], roots: tupl
     about = [rule for rule in rules if rule.kind in _ABOUT_COMMANDS]
     if not about:
         return None
-    reading = _read(command, cwd)
+    reading = read(command, cwd)
     for rule in about:
         if _is_denied(rule, command, reading, cwd, roots):
             return Hit(rule)
@@ -55,7 +55,7 @@ def hit_of(command: str, cwd: Path, rules: Sequence[PermissionRule], roots: tupl
 
 def looks_elsewhere(command: str, cwd: Path, roots: tuple[Path, ...]) -> bool:
     """Whether `command`, run in `cwd`, is given files that are not below `roots` to read, or works among some."""
-    for invocation in _read(command, cwd).invocations:
+    for invocation in read(command, cwd).invocations:
         place = Path(os.path.realpath(cwd if invocation.cwd is None else invocation.cwd))
         if _is_elsewhere(place, roots) and _holds_something(place):
             return True
@@ -79,7 +79,8 @@ def _holds_something(directory: Path) -> bool:
 
 
 @functools.lru_cache(maxsize=256)
-def _read(command: str, cwd: Path) -> Reading:
+def read(command: str, cwd: Path) -> Reading:
+    """As `read_command`; the latest readings are kept."""
     return read_command(command, cwd)
 
 
