@@ -11,9 +11,9 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 _NO_ANSWER = "[There is no answer to this message.]"
 INTERRUPTED_TURN = "[This turn was interrupted before it was finished.]"
-INTERRUPTED_RESULT = json.dumps(
-    {"error": "Interrupted: the call did not finish. What it did so far is unknown; check before you repeat it."}
-)
+_INTERRUPTED = "Interrupted: the call did not finish. What it did so far is unknown; check before you repeat it."
+INTERRUPTED_RESULT = f"Error: {_INTERRUPTED}"
+_INTERRUPTED_BEFORE = json.dumps({"error": _INTERRUPTED})
 
 
 class TextPart(TypedDict):
@@ -100,7 +100,8 @@ class Message(TypedDict):
     `injected` marks a user message that the agent wrote, not the person; `beside` is what the agent has put behind
     the content of one that the person wrote; `unfinished` marks an answer that was cut and that the next assistant
     message goes on with. `news` are the ids of the background news that it tells. `others` marks a message of the
-    user's side that came after the session had read what others wrote.
+    user's side that came after the session had read what others wrote. `outcome` is what came of a tool's call, for
+    programs: `failed`, and facts as `exit_code`; results of earlier versions have it in their text, as JSON.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -115,6 +116,7 @@ class Message(TypedDict):
     unfinished: NotRequired[bool]
     news: NotRequired[list[str]]
     others: NotRequired[bool]
+    outcome: NotRequired[dict[str, Any]]
 
 
 def user_message(content: Content, beside: str = "") -> Message:
@@ -158,9 +160,18 @@ def assistant_message(text: str, tool_calls: Sequence[ToolCall] = (), reasoning:
     return message
 
 
-def tool_message(call: ToolCall, content: Content) -> Message:
+def tool_message(call: ToolCall, content: Content, outcome: dict[str, Any] | None = None) -> Message:
     """A tool's answer to `call`: text, or parts where it has images beside it."""
-    return {"role": "tool", "tool_call_id": call["id"], "name": call["function"]["name"], "content": content}
+    name = call["function"]["name"]
+    message: Message = {"role": "tool", "tool_call_id": call["id"], "name": name, "content": content}
+    if outcome:
+        message["outcome"] = outcome
+    return message
+
+
+def is_interrupted(text: str) -> bool:
+    """Whether a result says that its call did not finish, in this version's words or an earlier one's."""
+    return text in {INTERRUPTED_RESULT, _INTERRUPTED_BEFORE}
 
 
 def tool_call(call_id: str, name: str, arguments: str) -> ToolCall:
@@ -203,7 +214,7 @@ def repaired(messages: Sequence[Message], sound: int = 0) -> list[Message]:
                 open_calls.remove(found)
                 whole.append(message)
             continue
-        whole.extend(tool_message(call, INTERRUPTED_RESULT) for call in open_calls)
+        whole.extend(tool_message(call, INTERRUPTED_RESULT, {"failed": True}) for call in open_calls)
         open_calls = list(message.get("tool_calls", ()))
         if message["role"] == "user" and whole and whole[-1]["role"] == "user":
             whole.append(assistant_message(_NO_ANSWER))
@@ -230,7 +241,7 @@ def closing(messages: Sequence[Message], note: str, said: str = "") -> list[Mess
     Args:
         said: the text of an answer that broke off, as far as the person has seen it; `note` follows it.
     """
-    repair = [tool_message(call, INTERRUPTED_RESULT) for call in unanswered(messages)]
+    repair = [tool_message(call, INTERRUPTED_RESULT, {"failed": True}) for call in unanswered(messages)]
     last = messages[-1]["role"] if messages else "assistant"
     if repair or last != "assistant":
         repair.append(assistant_message(f"{said}\n\n{note}" if said.strip() else note))

@@ -1,4 +1,5 @@
-"""Cost: the input tokens of a turn with 50 tool calls, and how much of them a server's cache can serve.
+"""Cost: the input tokens of a turn with 50 tool calls, and how much of them a server's cache can serve; and those of
+three replayed tasks.
 
 The floor is the least that is possible: each request the one before with something behind it, and all of that served.
 """
@@ -13,6 +14,7 @@ from benchmarks.figures import BYTES, COUNT, HERMES, PERCENT, RAW, Quantity, Sam
 from benchmarks.stage import Stage
 from tests.support.long_turn import WIRES, Wire, bodies_of_a_turn
 from tests.support.prefix_cache import cost_of_run
+from tests.support.replayed_tasks import TASKS, ReplayedTask, cost_of, replayed
 
 _SYSTEM = Quantity("sent with each request: system prompt, with the rules file", BYTES)
 _TOOLS = Quantity("… the tools' definitions", BYTES)
@@ -23,6 +25,9 @@ def measure(_: Stage) -> Section:
     for wire in WIRES:
         with tempfile.TemporaryDirectory(prefix="hermes-bench-cost-") as directory:
             quantities += _turn(samples, wire, Path(directory).resolve())
+    for task in TASKS:
+        with tempfile.TemporaryDirectory(prefix="hermes-bench-task-") as directory:
+            quantities += _task(samples, task, Path(directory).resolve())
     return samples.section("Cost", quantities)
 
 
@@ -41,3 +46,12 @@ def _turn(samples: Samples, wire: Wire, directory: Path) -> list[Quantity]:
         samples.add(_SYSTEM, HERMES, len(system.encode()))
         samples.add(_TOOLS, HERMES, len(json.dumps(tools, ensure_ascii=False, separators=(",", ":")).encode()))
     return [sent, fresh, share]
+
+
+def _task(samples: Samples, task: ReplayedTask, directory: Path) -> list[Quantity]:
+    cost = cost_of(task, replayed(task, directory))
+    sent = Quantity(f"{task.name} task, {cost.calls} calls in {cost.requests} requests: input tokens", COUNT)
+    growth = Quantity(f"… {task.name} task: tokens that each request adds", COUNT)
+    samples.add(sent, HERMES, cost.sent)
+    samples.add(growth, HERMES, cost.growth)
+    return [sent, growth]

@@ -14,7 +14,7 @@ from typing import Any
 
 from tools.calling import hooks
 from tools.calling.overflow import bounded
-from tools.calling.remarks import remarked
+from tools.calling.remarks import remarked, with_value
 from tools.calling.validation import checked
 from tools.context import ToolContext
 from tools.errors import Denied, ToolError, ToolInterrupted
@@ -71,7 +71,7 @@ def dispatch(
     if (text := with_escapes(result.text)) != result.text:
         result = replace(result, text=text)
     if ready.note:
-        result = replace(result, text=_with_note(result.text, ready.note))
+        result = with_value(replace(result, text=_with_note(result.text, ready.note)), ready.note, "ignored")
     if for_program:
         return result
     # A tool that has a limit of its own shares its answer's room all the same.

@@ -42,7 +42,8 @@ SCHEMA: dict[str, Any] = {
     },
 }
 DESCRIPTION = (
-    "Change files: replace text in one (path, old_string, new_string), or several with patch. All or nothing."
+    "Change files: replace text in one (path, old_string, new_string), or several with patch. All or nothing. "
+    "Returns which lines changed."
 )
 
 
@@ -55,8 +56,8 @@ def patch(args: Mapping[str, Any], **kw: Any) -> ToolResult:
         kw: `ctx`, the call's ToolContext.
 
     Returns:
-        JSON with path, replacements and diff; of a patch with files. With a note on what was found though it was not
-        quite as written, and with problems that the change made.
+        which lines of each file have changed; the diff too where a text was not found quite as it was written, or
+        where the change made problems.
 
     Raises:
         ToolError: both or neither given, not found (what comes closest is shown), not unique, refused.

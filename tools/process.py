@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,8 +9,8 @@ from tools import arguments
 from tools.context import ToolContext, require_context
 from tools.errors import ToolError
 from tools.registry import registry
-from tools.result import Shown, ShownOutput, ShownText, ToolResult
-from tools.shell.process_telling import describe, listed, news, page
+from tools.result import Shown, ShownOutput, ShownText, ToolResult, plain
+from tools.shell.process_telling import body_of, describe, ending_of, listed, news, page
 from tools.shell.processes import Processes, ProcessInfo
 from tools.text.terminal_output import plain_text
 
@@ -52,8 +51,8 @@ def process(args: dict[str, Any], **kw: Any) -> ToolResult:
 def _list(processes: Processes) -> ToolResult:
     known = processes.list()
     told = [{**describe(info), "command": info.command[:_COMMAND_CHARS], **_age(info)} for info in known]
-    payload = json.dumps({"processes": told}, ensure_ascii=False)
-    return ToolResult(payload, (ShownText("\n".join(map(listed, known)) or "There are none.", ""),))
+    lines = "\n".join(map(listed, known)) or "There are none."
+    return plain(lines, [], {"processes": told}, ShownText(lines, ""))
 
 
 def _poll(name: str, _args: Mapping[str, Any], _ctx: ToolContext, processes: Processes) -> ToolResult:
@@ -114,9 +113,15 @@ def _seconds(args: Mapping[str, Any], ctx: ToolContext) -> float:
 
 def _told(payload: Mapping[str, Any], info: ProcessInfo, output: str = "") -> ToolResult:
     """What was asked for succeeded, however the process itself ended."""
-    text = json.dumps(payload, ensure_ascii=False)
-    return ToolResult(
-        text, (_shown(info, output),), {"process": info.id, "command": info.command, "exit_code": info.exit_code}
+    return plain(
+        body_of(payload),
+        ending_of(payload),
+        payload,
+        _shown(info, output),
+        process=info.id,
+        command=info.command,
+        running=info.running,
+        exit_code=info.exit_code,
     )
 
 

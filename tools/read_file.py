@@ -16,7 +16,7 @@ from tools.errors import Denied, FileAccessError, FileMissing, FileRefused, Tool
 from tools.files.directory_listing import listing
 from tools.files.reading import FileReading, read_any
 from tools.registry import registry
-from tools.result import ShownText, ToolResult, ok
+from tools.result import ShownText, ToolResult, ended_with, plain
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -45,8 +45,9 @@ def read_file(args: Mapping[str, Any], **kw: Any) -> ToolResult:
         kw: `ctx`, the call's ToolContext.
 
     Returns:
-        JSON with path, content, total_lines and, when there is more, next_offset. Of lines that the model has before
-        it already, a note instead of the content. Of an image its format, and the image where the model sees images.
+        the lines, each with its number; at the end which they are, of how many, and where to go on. Of lines that
+        the model has before it already, a note instead. Of an image its format, and the image where the model sees
+        images.
 
     Raises:
         ToolError: nothing there, not readable, or not allowed. ToolInterrupted.
@@ -79,14 +80,14 @@ def read_file(args: Mapping[str, Any], **kw: Any) -> ToolResult:
 
 
 def _page(reading: FileReading, path: Path, ctx: ToolContext) -> ToolResult:
-    facts = {"path": str(path), "line": reading.first}
-    payload: dict[str, Any] = {"path": arguments.display(path, ctx)}
+    last = reading.first + len(reading.lines) - 1
+    facts = {"path": str(path), "line": reading.first, "last_line": last, "total_lines": reading.total}
+    payload: dict[str, Any] = {"path": arguments.display(path, ctx), "total_lines": reading.total}
     if _has_before_it(reading, path, ctx):
-        last = reading.first + len(reading.lines) - 1
-        note = f"Unchanged since you read it: lines {reading.first} to {last} are above. Call again to see them anew."
-        return ok({**payload, "total_lines": reading.total, "note": note}, ShownText(note), **facts, again=True)
-    content = "\n".join(map(operator.add, _gutters(reading.first, len(reading.lines)), reading.lines))
-    payload |= {"content": content, "total_lines": reading.total}
+        note = (
+            f"Unchanged since you read it: lines {reading.first} to {last} are above. Call again to see them again."
+        )
+        return plain("", [note], {**payload, "note": note}, ShownText(note), **facts, again=True)
     notes = list(reading.notes)
     if reading.more:
         payload["next_offset"] = reading.first + len(reading.lines)
@@ -96,9 +97,24 @@ def _page(reading: FileReading, path: Path, ctx: ToolContext) -> ToolResult:
         notes.append("The file is empty.")
     if notes:
         payload["note"] = " ".join(notes)
-    result = ok(payload, ShownText(_shown(reading.lines), path.suffix.removeprefix(".")), **facts)
+    ending = [_range(reading, last), "" if reading.has_last_newline else "no newline at the end", *notes]
+    numbered = "\n".join(map(operator.add, _gutters(reading.first, len(reading.lines)), reading.lines))
+    shown = ShownText(_shown(reading.lines), path.suffix.removeprefix("."))
     end = "\n" if reading.is_ended else ""
-    return replace(result, value=lambda: {**payload, "content": "\n".join(reading.lines) + end})
+    return ToolResult(
+        ended_with(numbered, ending),
+        (shown,),
+        facts,
+        value=lambda: {**payload, "content": "\n".join(reading.lines) + end},
+    )
+
+
+def _range(reading: FileReading, last: int) -> str:
+    """`lines 590–829 of 1437, next_offset 830`."""
+    if not reading.lines:
+        return ""
+    of = "" if reading.total is None else f" of {reading.total}"
+    return f"lines {reading.first}–{last}{of}" + (f", next_offset {last + 1}" if reading.more else "")
 
 
 def _gutters(first: int, count: int) -> Sequence[str]:
@@ -142,12 +158,8 @@ def _image(reading: FileReading, path: Path, ctx: ToolContext) -> ToolResult:
     payload: dict[str, Any] = {"path": arguments.display(path, ctx), "image": reading.format}
     if reading.notes:
         payload["note"] = " ".join(reading.notes)
-    result = ok(payload, ShownText(reading.format), path=str(path))
-    return (
-        result
-        if reading.image is None
-        else ToolResult(result.text, result.shown, result.facts, False, (reading.image,))
-    )
+    result = plain("", [reading.format, *reading.notes], payload, ShownText(reading.format), path=str(path))
+    return result if reading.image is None else replace(result, images=(reading.image,))
 
 
 def _directory(path: Path, first: int, most: int, ctx: ToolContext) -> ToolResult:
@@ -156,10 +168,17 @@ def _directory(path: Path, first: int, most: int, ctx: ToolContext) -> ToolResul
         raise ToolError(f"{path} has only {total} entries; entry {first} does not exist.")
     content = "\n".join(entries)
     payload: dict[str, Any] = {"path": arguments.display(path, ctx), "content": content, "total_entries": total}
+    ending = [f"a directory, {total} {'entry' if total == 1 else 'entries'}"]
     if first - 1 + len(entries) < total:
-        payload["next_offset"] = first + len(entries)
+        end = first + len(entries)
+        payload["next_offset"] = end
         payload["note"] = "A directory. search_files(target='files') finds names in it, and below it."
-    return ok(payload, ShownText(content[:_MAX_SHOWN_CHARS] or "An empty directory."), path=str(path))
+        ending = [
+            f"a directory, entries {first}–{end - 1} of {total}, next_offset {end}",
+            "search_files(target='files') finds names in it, and below it.",
+        ]
+    shown = ShownText(content[:_MAX_SHOWN_CHARS] or "An empty directory.")
+    return plain(content, ending, payload, shown, path=str(path))
 
 
 def _near_names(path: Path, ctx: ToolContext) -> str:
@@ -184,6 +203,6 @@ registry.register(
     handler=read_file,
     description=DESCRIPTION,
     parallel="safe",
-    # A page is limited by its own settings; JSON's escapes must not get it cut in the middle.
+    # A page is limited by its own settings, and must not be cut in the middle.
     max_result_size_chars=1_000_000,
 )

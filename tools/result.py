@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from tools.light_dataclass import dataclass
+
+ERROR = "Error: "
+"""What the text of a failed call begins with."""
 
 MAX_SHOWN_CHARS = 20_000
 """Characters of one text that a front end shows; of a longer one it shows a part, and leads to a file with all."""
@@ -78,7 +81,7 @@ class ToolResult:
     """The outcome of one tool call.
 
     Attributes:
-        text: what the model reads, normally a JSON string.
+        text: what the model reads: text as text, with what is to be known of it on one last line in brackets.
         shown: what the person sees, in order; empty lets the front end show `text`.
         facts: JSON values for programs: paths, line numbers, exit codes.
         failed: True when the call did not do what was asked.
@@ -87,7 +90,7 @@ class ToolResult:
         denied: the person, a rule or a hook said no.
         untrusted: the text holds what strangers wrote, also of a tool whose text does not always: it gets a fence.
         has_fenced: what strangers wrote in the text stands in a fence.
-        value: makes what a program that called the tool gets in place of the text; None: the text, as JSON.
+        value: makes what a program that called the tool gets in place of the text; None: the text, which may be JSON.
     """
 
     text: str
@@ -107,9 +110,41 @@ def ok(payload: Mapping[str, Any], *shown: Shown, **facts: Any) -> ToolResult:
     return ToolResult(json.dumps(payload, ensure_ascii=False), shown, facts)
 
 
+def plain(body: str, ending: Iterable[str], payload: Mapping[str, Any], *shown: Shown, **facts: Any) -> ToolResult:
+    """A success: `body` goes to the model as it is, then a line with what is to be known of it.
+
+    Args:
+        ending: the parts of that line; the empty ones are left out.
+        payload: what a program that called the tool gets.
+    """
+    return ToolResult(ended_with(body, ending), shown, facts, value=lambda: payload)
+
+
+def ended_with(body: str, ending: Iterable[str]) -> str:
+    """The text with a last line in brackets: `[exit 1 · cwd src]`.
+
+    It is there whatever the body ends with, so a body that ends with such a line of its own is not taken for it.
+    """
+    line = " · ".join(one_line for part in ending if (one_line := " ".join(part.split())))
+    gap = "\n" if body and not body.endswith("\n") else ""
+    return f"{body}{gap}[{line}]" if line else body
+
+
 def error(message: str, **details: Any) -> ToolResult:
-    """A failure as `{"error": message, …details}`, written for the model to act on."""
-    return ToolResult(json.dumps({"error": message, **details}, ensure_ascii=False), (), details, failed=True)
+    """A failure as `Error: message`, written for the model to act on; programs get `details` beside it."""
+    payload = {"error": message, **details}
+    return ToolResult(f"{ERROR}{message}", (), details, failed=True, value=lambda: payload)
+
+
+def reason_of(text: str) -> str:
+    """The sentence in a failure's text; other text as it is.
+
+    Plugins, and sessions stored by earlier versions, have it as the `error` of a JSON object.
+    """
+    if text.startswith(ERROR):
+        return text.removeprefix(ERROR)
+    said = _object(text).get("error")
+    return said if isinstance(said, str) else text
 
 
 def from_text(text: str) -> ToolResult:
@@ -118,10 +153,16 @@ def from_text(text: str) -> ToolResult:
 
 
 def _tells_failure(text: str) -> bool:
+    value = _object(text)
+    return bool(value.get("error")) or value.get("success") is False
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    """The JSON object that `text` is; an empty one where it is none."""
     if not text.lstrip().startswith("{"):
-        return False
+        return {}
     try:
         value = json.loads(text)
-    except ValueError:
-        return False
-    return isinstance(value, dict) and (bool(value.get("error")) or value.get("success") is False)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from typing import Any
@@ -11,13 +10,13 @@ from tools import arguments
 from tools.context import ToolContext, require_context
 from tools.errors import ToolError, ToolInterrupted
 from tools.registry import registry
-from tools.result import ShownOutput, ToolResult
+from tools.result import ShownOutput, ToolResult, ended_with
 from tools.shell.interactive import waits_for_input
 from tools.shell.live_text import LiveText
 from tools.shell.memory import ShellCommand
-from tools.shell.outcome_telling import told
+from tools.shell.outcome_telling import pipe_note, told
 from tools.shell.place import find_place
-from tools.shell.process_telling import describe, news
+from tools.shell.process_telling import body_of, describe, ending_of, news
 from tools.shell.processes import Processes, ProcessSpec
 
 _SCHEMA = {
@@ -77,6 +76,8 @@ def terminal(args: dict[str, Any], **kw: Any) -> ToolResult:
     outcome = ctx.terminal.run(spec, live.show, ctx.interrupt)
     if outcome.interrupted:
         raise ToolInterrupted
+    if note := pipe_note(spec, outcome):
+        live.show(note)
     live.end(outcome)
     return told(spec, outcome, place, place.remember(outcome))
 
@@ -104,10 +105,17 @@ def _in_background(command: str, args: dict[str, Any], ctx: ToolContext) -> Tool
         payload["note"] = place.note
     failed = not view.info.running and view.info.exit_code != 0
     return ToolResult(
-        json.dumps(payload, ensure_ascii=False),
+        ended_with(body_of(payload), ending_of(payload)),
         shown=(ShownOutput(view.output, view.info.exit_code, view.info.signal),),
-        facts={"command": command, "cwd": str(place.cwd), "process": started.id, "exit_code": view.info.exit_code},
+        facts={
+            "command": command,
+            "cwd": str(place.cwd),
+            "process": started.id,
+            "running": view.info.running,
+            "exit_code": view.info.exit_code,
+        },
         failed=failed,
+        value=lambda: payload,
     )
 
 

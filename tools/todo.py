@@ -11,7 +11,7 @@ from tools import arguments
 from tools.context import AgentServices, TodoItem, require_context
 from tools.errors import ToolError
 from tools.registry import registry
-from tools.result import ShownText, ToolResult, ok
+from tools.result import ShownText, ToolResult, plain
 
 Status = Literal["pending", "in_progress", "completed", "cancelled"]
 Priority = Literal["high", "medium", "low"]
@@ -54,7 +54,7 @@ def todo(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     is the whole plan. Nothing changes unless every item is valid.
 
     Returns:
-        JSON with the whole list and how many items have each status.
+        how many items have each status; without `todos` the list, too.
 
     Raises:
         ToolError: an item is not valid, or there is no agent that keeps the plan.
@@ -65,7 +65,7 @@ def todo(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     given = _given(args.get("todos"))
     if given is not None:
         _store(agent, given, merge=arguments.boolean(args, "merge"))
-    return _told(agent.todos())
+    return _told(agent.todos(), listed=given is None)
 
 
 def _given(value: object) -> list[object] | None:
@@ -143,16 +143,27 @@ def _unknown(field: str, value: str, item_id: str, known: Sequence[str]) -> str:
     return f"Item {item_id!r} has the {field} {value!r}; it has to be one of {choices}. The plan was not changed."
 
 
-def _told(items: Sequence[TodoItem]) -> ToolResult:
+def _told(items: Sequence[TodoItem], *, listed: bool) -> ToolResult:
     counts = Counter(item.status for item in items)
     payload: dict[str, Any] = {
         "todos": [_as_json(item) for item in items],
         "counts": {"total": len(items), **{status: counts[status] for status in get_args(Status)}},
     }
+    ending = [", ".join(f"{counts[status]} {status}" for status in get_args(Status) if counts[status])]
     if counts["in_progress"] > 1:
         payload["warning"] = f"{counts['in_progress']} items are in_progress; work on one at a time."
+        ending.append(payload["warning"])
     shown = "\n".join(f"{_MARKS[item.status]} {item.content}" for item in items) or "The plan is empty."
-    return ok(payload, ShownText(shown))
+    # The model has just written what it would be told.
+    body = "\n".join(_line(item) for item in items) if listed else ""
+    if not items:
+        body = "The plan is empty."
+    return plain(body, ending, payload, ShownText(shown), counts=payload["counts"])
+
+
+def _line(item: TodoItem) -> str:
+    priority = "" if item.priority == "medium" else f" ({item.priority})"
+    return f"{_MARKS[item.status]} {item.id}: {item.content}{priority}"
 
 
 def _as_json(item: TodoItem) -> dict[str, str]:

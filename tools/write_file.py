@@ -14,7 +14,7 @@ from tools.errors import FileChanged, ToolInterrupted
 from tools.files.seen import digest_of
 from tools.files.whole_file import encoded, read_whole, saved_text
 from tools.registry import registry
-from tools.result import Shown, ShownDiff, ShownText, ToolResult, ok
+from tools.result import Shown, ShownDiff, ShownText, ToolResult, plain
 from tools.text.encoding import TextFile, count_lines, decode, odd_bytes_in, with_newlines
 
 SCHEMA: dict[str, Any] = {
@@ -35,8 +35,8 @@ def write_file(args: Mapping[str, Any], **kw: Any) -> ToolResult:
         kw: `ctx`, the call's ToolContext.
 
     Returns:
-        JSON with path, status (created, replaced, unchanged), bytes and lines; and problems, where what was written
-        is no correct JSON, Python, ….
+        what was done (created, replaced, unchanged), with lines and bytes; and problems, where what was written is no
+        correct JSON, Python, ….
 
     Raises:
         ToolError: the model has not read what it would replace, or the content leaves out what it only names, or it
@@ -55,7 +55,8 @@ def write_file(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     if data == before:
         _note_written(path, data, ctx)
         note = "The file has this content already."
-        return ok({**payload, "status": "unchanged", **_sizes(data, text), "note": note}, ShownText(note), **facts)
+        payload |= {"status": "unchanged", **_sizes(data, text), "note": note}
+        return plain("", [_said(payload), note], payload, ShownText(note), status="unchanged", **facts)
     partly = _check_known(path, before, old, ctx)
     _check_losses(path, old, text, ctx)
     written = ctx.fs.write(path, data, expected=before)
@@ -70,10 +71,11 @@ def write_file(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     with contextlib.suppress(ToolInterrupted):
         if problems := new_problems(path, None if old is None else old.text, text, ctx):
             payload["problems"] = problems
+    body = f"Problems in what was written:\n{payload['problems']}" if "problems" in payload else ""
     shown: Shown = ShownDiff(path, None if old is None else old.text, text)
     if before is not None and old is None:
         shown = ShownText(f"Replaced {len(before):,} bytes of binary content by {len(written):,} bytes of text.")
-    return ok(payload, shown, **facts)
+    return plain(body, [_said(payload), note], payload, shown, status=payload["status"], **facts)
 
 
 def _check_known(path: Path, before: bytes | None, old: TextFile | None, ctx: ToolContext) -> str:
@@ -122,6 +124,12 @@ def _check_losses(path: Path, old: TextFile | None, text: str, ctx: ToolContext)
 def _note_written(path: Path, data: bytes, ctx: ToolContext) -> None:
     if ctx.seen is not None:
         ctx.seen.note(path, digest_of(data), whole=True)
+
+
+def _said(payload: Mapping[str, Any]) -> str:
+    """`created NOTES.md: 10 lines, 254 bytes`."""
+    lines = "1 line" if payload["lines"] == 1 else f"{payload['lines']} lines"
+    return f"{payload['status']} {payload['path']}: {lines}, {payload['bytes']} bytes"
 
 
 def _sizes(data: bytes, text: str) -> dict[str, int]:

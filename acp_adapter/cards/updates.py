@@ -10,7 +10,7 @@ from acp_adapter.cards.looks import card_details, look_of
 from acp_adapter.cards.places import found_places
 from agent_core.calls.live_output import readable_error
 from agent_core.events import TerminalShown, ToolAnnounced, ToolFinished, ToolOutput, ToolRequested, ToolRunning
-from agent_core.messages import INTERRUPTED_RESULT
+from agent_core.messages import is_interrupted
 from tools.result import ShownOutput
 
 Update = dict[str, Any]
@@ -107,7 +107,7 @@ def _update(call_id: str, **fields: Any) -> Update:
 def _terminal_end(event: ToolFinished) -> Update | None:
     """How the command in the card's terminal ended; None where there is another reason to tell than its output."""
     output = next((shown for shown in event.result.shown if isinstance(shown, ShownOutput)), None)
-    if not event.ran or (output is None and event.result.text != INTERRUPTED_RESULT):
+    if not event.ran or (output is None and not is_interrupted(event.result.text)):
         return None
     code, signal = (None, None) if output is None else (output.exit_code, output.signal)
     return {"terminal_id": terminal_id(event.call_id), "exit_code": code, "signal": signal}

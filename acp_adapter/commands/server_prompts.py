@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,6 +13,7 @@ from agent_core.errors import RequestError, TurnInterrupted
 from agent_core.events import Command
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
+from tools.result import reason_of
 
 if TYPE_CHECKING:
     from agent_core.mcp.offers import OfferedPrompt, PromptArgument
@@ -93,7 +93,7 @@ def _words(command: PromptCommand, typed: Typed, desk: Desk) -> str:
         raise TurnInterrupted from stop
     if result.failed:
         raise RequestError(
-            f"/{command.name} could not be used: {_reason(result.text)} Nothing was sent to the model."
+            f"/{command.name} could not be used: {reason_of(result.text)} Nothing was sent to the model."
         )
     desk.session.workspace.approvals.note_others()
     return f"Do what this prompt says, which the MCP server {command.server} has made for me.\n\n{result.text}"
@@ -134,11 +134,3 @@ def _read(text: str, names: Sequence[str]) -> tuple[dict[str, str], str]:
 
 def _cleaned(name: str) -> str:
     return _UNUSABLE.sub("_", name.lower()).strip("_-") or "prompt"
-
-
-def _reason(text: str) -> str:
-    try:
-        told = json.loads(text).get("error", text)
-    except (ValueError, AttributeError):
-        told = text
-    return str(told)

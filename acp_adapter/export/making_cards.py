@@ -9,7 +9,7 @@ from acp_adapter.cards.looks import card_details, look_of
 from acp_adapter.export.story import Card, CardStatus
 from agent_core.calls.live_output import readable_error
 from agent_core.events import ToolAnnounced, ToolFinished, ToolOutput, ToolRequested, ToolRunning
-from agent_core.messages import INTERRUPTED_RESULT
+from agent_core.messages import INTERRUPTED_RESULT, is_interrupted
 from agent_core.sessions.records import StoredEvent
 from tools.result import Shown, ShownOutput, ShownText, ToolResult
 
@@ -51,7 +51,7 @@ def _card(name: str, arguments: Mapping[str, Any], cwd: str, result: ToolResult,
 def _status(result: ToolResult) -> CardStatus:
     if not result.failed:
         return "completed"
-    return "interrupted" if result.text == INTERRUPTED_RESULT else "failed"
+    return "interrupted" if is_interrupted(result.text) else "failed"
 
 
 def _shown(name: str, result: ToolResult) -> tuple[Shown, ...]:

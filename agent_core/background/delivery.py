@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 from agent_core.background.news import NewsBox
@@ -84,9 +83,5 @@ def learn_from(box: NewsBox, call: ToolCall, result: ToolResult) -> None:
     """What the model has looked at for itself is no news any more."""
     if call["function"]["name"] not in _LOOKS or "process" not in result.facts:
         return
-    try:
-        told = json.loads(result.text)
-    except ValueError:  # cut, because it is long
-        return
-    if isinstance(told, dict) and told.get("running") is False:
+    if result.facts.get("running") is False:
         box.knows_end(str(result.facts["process"]))

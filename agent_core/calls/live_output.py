@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
-from agent_core.messages import INTERRUPTED_RESULT
-from tools.result import ShownText, ToolResult
+from agent_core.messages import is_interrupted
+from tools.result import ShownText, ToolResult, reason_of
 
 _TAIL_CHARS = 2_000
 
@@ -28,12 +27,6 @@ def with_tail(result: ToolResult, tail: str) -> ToolResult:
 
 def readable_error(text: str) -> str:
     """The sentence in an error result, as the person reads it; other text as it is."""
-    if text == INTERRUPTED_RESULT:
+    if is_interrupted(text):
         return "Stopped."
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    if isinstance(value, dict) and isinstance(value.get("error"), str):
-        return str(value["error"])
-    return text
+    return reason_of(text)

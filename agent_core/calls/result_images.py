@@ -1,7 +1,7 @@
-"""Images in tool results: who is shown them, and how they go into the history.
+"""Tool results in the history: their text, their images and who is shown them, and what programs read of them.
 
-They lie in the tool's message as data URLs, as those of prompts do, so that each later request says the same; a wire
-protocol that has no place for them in results moves them at its edge.
+Images lie in the tool's message as data URLs, as those of prompts do, so that each later request says the same; a
+wire protocol that has no place for them in results moves them at its edge.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from agent_core.asking.view import Omissions
 from agent_core.messages import Content, ImagePart, Message, Part
@@ -16,6 +17,9 @@ from agent_core.providers.choice import ModelChoice
 from tools.images import image_facts, refusal
 from tools.result import ResultImage, ToolResult
 
+_KEPT_FACTS = (
+    "exit_code", "signal", "timed_out", "pipe_statuses", "running", "line", "last_line", "total_lines", "counts",
+)  # fmt: skip
 MAX_IMAGES = 8
 """Of one result."""
 
@@ -34,6 +38,12 @@ def result_content(result: ToolResult, note: str = "") -> Content:
     parts, problems = _checked(result.images)
     text = "\n\n".join(part for part in (result.text, note, *problems) if part)
     return [{"type": "text", "text": text}, *parts] if parts else text
+
+
+def outcome_of(result: ToolResult) -> dict[str, Any]:
+    """What the history keeps of a result for programs, which never read its text."""
+    outcome: dict[str, Any] = {"failed": True} if result.failed else {}
+    return outcome | {name: result.facts[name] for name in _KEPT_FACTS if result.facts.get(name) is not None}
 
 
 def images_in(message: Message) -> tuple[ResultImage, ...]:

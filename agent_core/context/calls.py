@@ -10,9 +10,13 @@ from typing import Any
 from agent_core.messages import Message, text_of
 from tools.calling.by_name import MORE_TOOLS, meant
 from tools.light_dataclass import dataclass
+from tools.result import reason_of
 
 _DECODER = json.JSONDecoder(strict=False)
 _LONGEST_PAYLOAD = 200_000
+_OF_COMMANDS = frozenset({"exit_code", "signal", "timed_out"})
+_ENDING = re.compile(r"^\[(.+)\]$", re.MULTILINE)
+_LONGEST_ENDING = 2_000
 _CODE = re.compile(r'"exit_code": (-?\d{1,9})\b')
 _FENCE = re.compile(r"\[untrusted (\w+) [^\n\]]*\]")
 _WHERE_FENCES_BEGIN = 200
@@ -44,13 +48,25 @@ class MadeCall:
         return self._arguments
 
     @property
+    def outcome(self) -> Mapping[str, Any] | None:
+        """What came of the call, for programs; None where an earlier version has stored it: then its text says it."""
+        return self.result.get("outcome")
+
+    @property
     def problem(self) -> str:
-        """What a failed call says; '' for one that did not fail."""
+        """What a failed call says; '' for one that did not fail, and for a command that did."""
         if self._problem is None:
-            # A result is not read whole only to find that it is no failure.
-            said = payload_of(self.text).get("error") if self.text.startswith('{"error"') else ""
-            self._problem = said if isinstance(said, str) else ""
+            self._problem = self._read_problem()
         return self._problem
+
+    def _read_problem(self) -> str:
+        outcome = self.outcome
+        if outcome is not None:
+            is_command = not outcome.keys().isdisjoint(_OF_COMMANDS)
+            return reason_of(self.text) if outcome.get("failed") and not is_command else ""
+        # A result is not read whole only to find that it is no failure.
+        said = payload_of(self.text).get("error") if self.text.startswith('{"error"') else ""
+        return said if isinstance(said, str) else ""
 
     @property
     def fence(self) -> re.Match[str] | None:
@@ -60,10 +76,26 @@ class MadeCall:
     @property
     def exit_code(self) -> int | None:
         """The exit code in a command's result; None where there is none."""
+        if self.outcome is not None:
+            code = self.outcome.get("exit_code")
+            return code if isinstance(code, int) else None
         # What stands in the output has a backslash before its quotes.
         place = self.text.rfind('"exit_code": ')
         found = _CODE.match(self.text, place) if place > 0 and self.text[place - 1] != "\\" else None
         return None if found is None else int(found[1])
+
+    @property
+    def output(self) -> str:
+        """What a command has printed, for people to read."""
+        if self.text.startswith("{") and self.outcome is None:
+            return str(payload_of(self.text).get("output") or "")
+        return self.text[: at if (at := self.text.rfind("\n[")) >= 0 else None]
+
+    @property
+    def ending(self) -> str:
+        """The last line of a result, without its brackets, for people to read."""
+        found = _ENDING.findall(self.text[-_LONGEST_ENDING:])
+        return next((line for line in reversed(found) if not line.startswith("ignored: ")), "")
 
     def argument(self, name: str) -> str:
         """An argument as text; '' where it is none."""

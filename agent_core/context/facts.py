@@ -153,8 +153,7 @@ def _failure(call: MadeCall) -> str:
     code = call.exit_code
     if not code:
         return ""
-    output = payload_of(call.text).get("output")
-    return f"`{_command(call)}`: exit code {code}, {last_line(output) or 'no output'}"
+    return f"`{_command(call)}`: exit code {code}, {last_line(call.output) or 'no output'}"
 
 
 def _unique(lines: Iterable[str]) -> tuple[str, ...]:

@@ -84,7 +84,9 @@ def _titles(call: MadeCall, text: str) -> str:
     return f"\n{fence[0]}\n{one_line('; '.join(titles), _SAID)}\n[end {fence[1]}]"
 
 
-def _read(_call: MadeCall, text: str) -> str:
+def _read(call: MadeCall, text: str) -> str:
+    if call.outcome is not None:
+        return call.ending
     payload = payload_of(text)
     content, total = payload.get("content"), payload.get("total_lines")
     first = content.partition("|")[0] if isinstance(content, str) else ""
@@ -95,21 +97,27 @@ def _read(_call: MadeCall, text: str) -> str:
 
 
 def _ran(call: MadeCall, text: str) -> str:
-    payload = payload_of(text)
-    code, line = call.exit_code, last_line(payload.get("output"))
-    state = "running" if payload.get("running") else f"exit code {code}" if code is not None else ""
-    if payload.get("timed_out"):
+    known = payload_of(text) if call.outcome is None else call.outcome
+    code, line = call.exit_code, last_line(call.output)
+    state = "running" if known.get("running") else f"exit code {code}" if code is not None else ""
+    if code is None and isinstance(known.get("signal"), str):
+        state = f"ended by {known['signal']}"
+    if known.get("timed_out"):
         state = "timed out"
     return ", ".join(part for part in (state, f"last line «{line}»" if line else "") if part)
 
 
-def _written(_call: MadeCall, text: str) -> str:
+def _written(call: MadeCall, text: str) -> str:
+    if not text.startswith("{"):
+        return call.ending
     payload = payload_of(text)
     lines = payload.get("lines")
     return str(payload.get("status") or "written") + (f", {lines} lines" if isinstance(lines, int) else "")
 
 
-def _patched(_call: MadeCall, text: str) -> str:
+def _patched(call: MadeCall, text: str) -> str:
+    if not text.startswith("{"):
+        return call.ending.removeprefix(f"{target_of(call)}: ")
     payload = payload_of(text)
     files = payload.get("files")
     diffs = [payload, *(files if isinstance(files, list) else [])]
@@ -125,8 +133,8 @@ def _counted(_call: MadeCall, text: str) -> str:
     return f"{len(results)} results" if isinstance(results, list) else _first_line(_call, text)
 
 
-def _planned(_call: MadeCall, text: str) -> str:
-    counts = payload_of(text).get("counts")
+def _planned(call: MadeCall, text: str) -> str:
+    counts = (payload_of(text) if call.outcome is None else call.outcome).get("counts")
     return ", ".join(f"{count} {name}" for name, count in counts.items()) if isinstance(counts, dict) else ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any
@@ -84,6 +85,7 @@ class CallHooks:
                 **_facts(called, ctx),
                 "args": dict(given),
                 "result": result.text,
+                "response": _response(result),
                 "failed": result.failed,
                 "duration_ms": round(seconds * 1000),
             }
@@ -143,6 +145,16 @@ class CallHooks:
 def _is_new_each_time(action: Action) -> bool:
     """Whether it is another matter than the call that it is asked for, which a yes to that does not mean."""
     return isinstance(action, CallMcpTool) and action.each
+
+
+def _response(result: ToolResult) -> object:
+    """The result as a value, for programs."""
+    if result.value is not None:
+        return result.value()
+    try:
+        return json.loads(result.text)
+    except (ValueError, RecursionError):
+        return result.text
 
 
 def _facts(name: str, ctx: ToolContext) -> dict[str, Any]:

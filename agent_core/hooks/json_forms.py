@@ -78,7 +78,7 @@ def _community(written: str, call: HookCall) -> dict[str, Any]:
         told["tool_use_id"] = facts.get("tool_call_id", "")
     match call.event:
         case "post_tool_call":
-            told |= {"tool_response": _parsed_or_text(facts["result"]), "duration_ms": facts["duration_ms"]}
+            told |= {"tool_response": facts["response"], "duration_ms": facts["duration_ms"]}
         case "permission":
             told |= {"message": facts["action"], "reason": facts["reason"]}
         case "stop" | "subagent_stop":
@@ -155,10 +155,3 @@ def _parsed(text: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise HookFailed("answered with JSON that is no object")
     return value
-
-
-def _parsed_or_text(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text

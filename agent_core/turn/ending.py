@@ -105,7 +105,7 @@ class Ending:
 
     def _leave_undone(self, call: ToolCall) -> None:
         """Answer a call that is not run, for the model and on its card."""
-        self.turn.history.remember(tool_message(call, error(_NOT_RUN).text))
+        self.turn.history.remember(tool_message(call, error(_NOT_RUN).text, {"failed": True}))
         if self.turn.callbacks.tool_progress_callback is not None:
             name, arguments = call["function"]["name"], parse_arguments(call["function"]["arguments"])
             lost = CallFinished(call["id"], name, arguments, error(_NOT_RUN), ran=False)

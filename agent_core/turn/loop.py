@@ -18,7 +18,7 @@ from agent_core.background.delivery import deliver, learn_from
 from agent_core.budget import PROGRAMMATIC
 from agent_core.callbacks import AgentCallbacks, Status, Step
 from agent_core.calls.answer_tools import runners_of
-from agent_core.calls.result_images import result_content
+from agent_core.calls.result_images import outcome_of, result_content
 from agent_core.compressing.session_compression import CompressionListeners, SessionCompression
 from agent_core.compressing.turn_compression import TurnCompression
 from agent_core.context.view import shown
@@ -402,7 +402,8 @@ class TurnLoop:
             if said is reply.tool_calls[-1]:
                 text = with_warning(text, turn.budget.warning(), "budget_warning")
             told = replace(result, text=text)
-            turn.history.remember(tool_message(said, result_content(self._with_rules(turn, call, told))))
+            content = result_content(self._with_rules(turn, call, told))
+            turn.history.remember(tool_message(said, content, outcome_of(result)))
 
     def _meant(self, call: ToolCall) -> ToolCall:
         """The call itself, where the model calls a tool that is not in its list: nothing about it is different."""

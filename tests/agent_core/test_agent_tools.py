@@ -13,7 +13,7 @@ from agent_core.messages import assistant_message, tool_call, tool_message, user
 from agent_core.providers.base import Finished, ReasoningDelta, TextDelta, Usage, UsageReport
 from tests.support.agents import Ears, in_background, make_agent
 from tests.support.scripted_provider import ScriptedProvider, says, uses
-from tests.support.tool_context import ScriptedApprover
+from tests.support.tool_context import ScriptedApprover, told_in
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def ears():
 
 def results_of(messages):
     return [
-        (message["tool_call_id"], json.loads(str(message["content"])))
+        (message["tool_call_id"], told_in(str(message["content"])))
         for message in messages
         if message["role"] == "tool"
     ]

@@ -16,6 +16,7 @@ from tests.support.bedrock_server import reply as bedrock_reply
 from tests.support.choices import choice_for
 from tests.support.model_anthropic import sse
 from tests.support.model_replies import Garbage, Reply, ToolCall, event
+from tests.support.tool_context import told_in
 from tests.support.wire_agents import KEY, PROTOCOLS, wired
 
 BEDROCK = "bedrock_converse"
@@ -39,7 +40,7 @@ class Asked:
         for message in outcome["messages"]:
             for call in message.get("tool_calls", ()):
                 assert isinstance(json.loads(call["function"]["arguments"]), dict)
-        return [json.loads(message["content"]) for message in outcome["messages"] if message["role"] == "tool"]
+        return [told_in(message["content"]) for message in outcome["messages"] if message["role"] == "tool"]
 
 
 @pytest.fixture(params=[*PROTOCOLS, BEDROCK])

@@ -19,7 +19,7 @@ from tests.support.choices import choice_for
 from tests.support.fake_engine import FakeEngine
 from tests.support.services import turn_services
 from tests.support.ssh_server import needs_sshd, ssh_server, why_no_other_disk
-from tests.support.tool_context import ScriptedApprover
+from tests.support.tool_context import ScriptedApprover, page_of, value_of
 from tools.approval.actions import ReadPath, RunCommand, WritePath
 from tools.approval.rules.matching import denied_by
 from tools.approval.rules.parsing import parse_rule
@@ -103,8 +103,10 @@ class Session:
         )
 
     def call(self, name, **arguments):
-        text = dispatch(name, arguments, self.context()).text
-        return json.loads(text) if text.startswith("{") else {"text": text}
+        result = dispatch(name, arguments, self.context())
+        if name == "read_file" and not result.failed:
+            return page_of(result)
+        return value_of(result) if result.value is not None else {"text": result.text}
 
 
 @pytest.fixture

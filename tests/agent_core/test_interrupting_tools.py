@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 
 import pytest
@@ -11,6 +10,7 @@ from agent_core.callbacks import AgentCallbacks, CallFinished, CallOutput, CallR
 from agent_core.messages import INTERRUPTED_RESULT
 from tests.support.agents import assert_well_formed, in_background, make_agent
 from tests.support.scripted_provider import says, uses
+from tests.support.tool_context import told_in
 from tools.environments.guardian import Guardian
 
 
@@ -66,7 +66,7 @@ def test_a_tool_that_does_not_listen_does_nothing_more_and_no_other_begins(tmp_p
     assert result["stop_reason"] == "cancelled"
     assert not (tmp_path / "late.txt").exists()
     assert ran == []
-    assert [json.loads(text)["error"][:11] for text in results_of(result["messages"])] == ["Interrupted"] * 2
+    assert [told_in(text)["error"][:11] for text in results_of(result["messages"])] == ["Interrupted"] * 2
     assert_well_formed(result["messages"])
     assert agent.chat("again") == "again"
 

@@ -686,10 +686,10 @@ def test_git_is_asked_about_once_a_project_before_it_prints_a_tracked_secret_fil
         for command in ("git status", "git log --oneline -5", "git show --stat", "git diff --name-only"):
             assert _SECRET not in session.told(_run(command))
         assert project.person.questions == []
-        assert f"-KEY={_SECRET}\\n+KEY=changed" in session.told(_run("git diff"))
+        assert f"-KEY={_SECRET}\n+KEY=changed" in session.told(_run("git diff"))
         assert _SECRET in session.told(_run("git log -p -1"))
     with project.session(sandbox) as session:
-        assert f"-KEY={_SECRET}\\n+KEY=changed" in session.told(_run("git diff -- . && git status"))
+        assert f"-KEY={_SECRET}\n+KEY=changed" in session.told(_run("git diff -- . && git status"))
     [wish] = project.person.wishes
     assert wish.paths == (project.root / ".env",)
     assert len(project.person.questions) == 1
@@ -726,7 +726,7 @@ def test_git_needs_no_question_where_no_secret_file_is_tracked(project: Project,
     _commit(project, ignored=".env\n")
     with project.session(sandbox) as session:
         told = session.told(_run("git log -p"), _run("git show"), _run("git diff"), _run("git status -v"))
-    assert "+KEY=\\n" in told  # of the template
+    assert "+KEY=\n" in told  # of the template
     assert _SECRET not in told
     assert project.person.questions == []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -121,8 +120,8 @@ def test_the_program_that_calls_tools_mends_every_file(
     context = make_context(tmp_path)
 
     def tool(name: str) -> Any:
-        return lambda *first, **args: json.loads(
-            call(context, name, **dict(zip(("pattern",), first, strict=False)), **args).text
+        return lambda *first, **args: payload(
+            call(context, name, **dict(zip(("pattern",), first, strict=False)), **args)
         )
 
     given = ModuleType("hermes_tools")

@@ -12,6 +12,7 @@ from agent_core.messages import Message
 from agent_core.providers.offline import OfflineProvider
 from agent_core.services import SessionServices
 from tests.support.agents import make_agent
+from tests.support.tool_context import told_in
 from tests.support.waiting import wait_until
 
 
@@ -29,7 +30,7 @@ def delegating_agent(cwd: Path, **options: Any) -> AIAgent:
 def told(messages: list[Message], number: int = 0) -> Any:
     """What the model was told by the tool call of that number, as data."""
     results = [message for message in messages if message["role"] == "tool"]
-    return json.loads(str(results[number]["content"]))
+    return told_in(str(results[number]["content"]))
 
 
 def news_of(services: SessionServices) -> list[News]:

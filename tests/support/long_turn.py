@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,10 @@ from agent_core.config import ConfigSource
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
 from agent_core.services import SessionServices
+from tests.support.model_replies import Scripted
 from tests.support.model_server import ModelServer, Reply, ToolCall
 from tests.support.settings_files import use_model
+from tools.approval.policy import Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +77,32 @@ def bodies_of_a_turn(directory: Path, model: Mapping[str, Any], **settings: Any)
         directory: gets the home and the workspace.
         model: what the settings say of the model, beside where it is.
     """
+    prompt = "Mend all parts, and tell me when it is done."
+    return bodies_of(directory, prepare, tuple(script()), prompt, model, mode="accept_edits", **settings)
+
+
+def bodies_of(
+    directory: Path,
+    prepare: Callable[[Path], None],
+    script: Sequence[Scripted],
+    prompt: str,
+    model: Mapping[str, Any],
+    *,
+    mode: Mode = "dont_ask",
+    **settings: Any,
+) -> Sequence[dict[str, Any]]:
+    """Run a scripted turn in a new workspace that `prepare` fills; the requests' bodies."""
     home, workspace = directory / "home", directory / "workspace"
     home.mkdir(parents=True)
     prepare(workspace)
-    with ModelServer(*script()) as server:
+    with ModelServer(*script, default=script[-1]) as server:
         use_model(home, server, model=model, **settings)
         factory = AgentFactory(ConfigSource(Home(home)))
         try:
-            choices = SessionChoices(mode="accept_edits")
+            choices = SessionChoices(mode=mode)
             factory.sessions.store.create("long", str(workspace))
             agent = factory.agent("long", factory.workspace(workspace, (), choices), SessionServices(), choices)
-            agent.run_conversation("Mend all parts, and tell me when it is done.")
+            agent.run_conversation(prompt)
             agent.close()
         finally:
             factory.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -29,7 +28,7 @@ from agent_core.workspace import Workspace, local_workspace
 from tests.support.agents import TEST_TOOLS, Ears
 from tests.support.choices import choice_for
 from tests.support.scripted_provider import ScriptedProvider, says, uses
-from tests.support.tool_context import ScriptedApprover, unfenced
+from tests.support.tool_context import ScriptedApprover, value_of
 from tools.approval.gate import Gate
 from tools.approval.policy import Mode
 from tools.environments.containment import Containment
@@ -98,12 +97,16 @@ class ProgramBench:
         return self.workspace.programs(gate, NoHistory())
 
     def run(self, *codes: str) -> dict[str, Any]:
-        """Run programs in one turn; what the model gets of the last one."""
+        """Run programs in one turn; what is known of the last one."""
+        self.ears = Ears()
+        self.agent(*codes).run_conversation("go", callbacks=self.ears.callbacks())
+        return value_of(self.result(f"p{len(codes)}"))
+
+    def told(self, *codes: str) -> str:
+        """Run programs in one turn; the text that the model gets of the last one."""
         self.ears = Ears()
         result = self.agent(*codes).run_conversation("go", callbacks=self.ears.callbacks())
-        [*_, last] = [message for message in result["messages"] if message["role"] == "tool"]
-        payload: dict[str, Any] = json.loads(unfenced(str(last["content"])))
-        return payload
+        return [str(message["content"]) for message in result["messages"] if message["role"] == "tool"][-1]
 
     def output(self, *codes: str) -> str:
         """The same; what the last one printed. It has to have ended well."""

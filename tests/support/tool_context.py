@@ -21,7 +21,7 @@ from tools.environments.gated_commands import GatedEnvironment
 from tools.environments.gated_files import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem
 from tools.errors import CommandError
-from tools.result import ToolResult
+from tools.result import ToolResult, reason_of
 from tools.settings import ToolSettings
 
 Choice = Literal["allow_once", "allow_session", "allow_prefix", "reject_once", "reject_always"]
@@ -120,14 +120,51 @@ def call(ctx: ToolContext, name: str, /, **args: Any) -> ToolResult:
 
 
 def payload(result: ToolResult) -> dict[str, Any]:
-    """The JSON that the model gets of a call that worked."""
+    """What a program gets of a call that worked."""
     assert not result.failed, result.text
-    value: dict[str, Any] = json.loads(unfenced(result.text))
+    return value_of(result)
+
+
+def value_of(result: ToolResult) -> dict[str, Any]:
+    """What a program gets of a call, whether it worked or not."""
+    value = json.loads(unfenced(result.text)) if result.value is None else dict(result.value())
+    assert isinstance(value, dict)
     return value
+
+
+def body_of(result: ToolResult) -> str:
+    """The text that the model gets of a call that worked, without the last line in brackets."""
+    assert not result.failed, result.text
+    body, line = split_result(unfenced(result.text))
+    assert line, result.text
+    return body
+
+
+def page_of(result: ToolResult) -> dict[str, Any]:
+    """What a program gets of a file that was read, with the numbered lines that the model gets as `content`."""
+    text = unfenced(result.text)
+    body, line = split_result(text)
+    return {**payload(result), "content": body if line else text}
+
+
+def split_result(text: str) -> tuple[str, str]:
+    """A result's text, and what its last line in brackets says; '' where it has none."""
+    body, _, line = text.rpartition("\n")
+    return (body, line[1:-1]) if line.startswith("[") and line.endswith("]") else (text, "")
+
+
+def told_in(text: str) -> dict[str, Any]:
+    """What a result's text says, as a value: of JSON the object, of a failure its `error`, else `body` and `line`."""
+    if text.startswith("{"):
+        value: dict[str, Any] = json.loads(text)
+        return value
+    if (said := reason_of(text)) != text:
+        return {"error": said}
+    body, line = split_result(text)
+    return {"body": body, "line": line}
 
 
 def error_of(result: ToolResult) -> str:
     """The message that the model gets of a call that failed."""
     assert result.failed, result.text
-    message: str = unfenced(json.loads(result.text)["error"])
-    return message
+    return unfenced(reason_of(result.text))

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from tests.support.tool_context import make_context
+from tests.support.tool_context import error_of, make_context, value_of
 from tools import dispatch as dispatch_module
 from tools import toolbox as toolbox_module
 from tools.dispatch import dispatch, unknown_tool
@@ -67,7 +67,7 @@ class TestBadCalls:
         result = dispatch("readfile", {}, make_context(tmp_path))
 
         assert result.failed
-        message = json.loads(result.text)["error"]
+        message = error_of(result)
         assert "'readfile'" in message
         assert "Did you mean: read_file" in message
 
@@ -83,7 +83,7 @@ class TestBadCalls:
         result = run(lambda args, **kw: called.append(1), {}, {**SCHEMA, "required": ["text"]})
 
         assert result.failed
-        assert "'text' is missing" in json.loads(result.text)["error"]
+        assert "'text' is missing" in error_of(result)
         assert called == []
 
 
@@ -95,7 +95,7 @@ class TestFailures:
         result = run(handler)
 
         assert result.failed
-        assert json.loads(result.text) == {"error": "There is no file a.py; did you mean b.py?"}
+        assert value_of(result) == {"error": "There is no file a.py; did you mean b.py?"}
 
     @pytest.mark.parametrize(
         "problem", [ValueError("bad"), KeyError("bad"), RecursionError("bad"), SystemExit("bad"), MemoryError("bad")]
@@ -107,7 +107,7 @@ class TestFailures:
         result = run(handler)
 
         assert result.failed
-        assert type(problem).__name__ in json.loads(result.text)["error"]
+        assert type(problem).__name__ in error_of(result)
         assert "tool demo failed" in caplog.text
 
     def test_the_interrupt_goes_through(self, run):
@@ -167,7 +167,7 @@ class TestResults:
         result = run(lambda args, **kw: value)
 
         assert result.failed
-        assert json.loads(result.text)["error"].startswith("demo failed")
+        assert error_of(result).startswith("demo failed")
 
 
 class TestCap:

@@ -14,15 +14,19 @@ import tools.patch
 import tools.read_file
 import tools.search_files
 import tools.write_file  # noqa: F401 - registers the tool
-from tests.support.tool_context import call, error_of, make_context, payload
+from tests.support.tool_context import body_of, call, error_of, make_context, page_of, payload
 
 UMLAUTS = "Größe: 5\nÄpfel: 3\nÖl: 2\n"
 ODD = UMLAUTS.encode() + b"odd \xff byte\n"
-SENT_BACK = {"as it was shown": "\udcff", "as servers replace it": "\ufffd"}
+SENT_BACK = {
+    "as it was shown": r"\udcff",
+    "as the byte that it stands for": "\udcff",
+    "as servers replace it": "\ufffd",
+}
 
 
 def read(folder: Path) -> dict[str, Any]:
-    return payload(call(make_context(folder), "read_file", path="f.txt"))
+    return page_of(call(make_context(folder), "read_file", path="f.txt"))
 
 
 def lines_of(folder: Path) -> str:
@@ -45,7 +49,7 @@ def test_the_model_sees_an_odd_byte_as_an_escape_and_is_told(folder: Path):
 
 
 def test_lines_without_odd_bytes_are_not_remarked_on(folder: Path):
-    assert "note" not in payload(call(make_context(folder), "read_file", path="f.txt", limit=2))
+    assert "note" not in page_of(call(make_context(folder), "read_file", path="f.txt", limit=2))
 
 
 @pytest.mark.parametrize("odd", SENT_BACK.values(), ids=SENT_BACK)
@@ -65,11 +69,13 @@ def test_a_whole_patch_keeps_odd_bytes_of_its_context(folder: Path, odd: str):
     assert (folder / "f.txt").read_bytes() == UMLAUTS.encode() + "ödd ".encode() + b"\xff byte\n"
 
 
-@pytest.mark.parametrize("replaced", [False, True], ids=["as it was shown", "as servers replace it"])
-def test_writing_a_file_as_it_was_read_keeps_its_bytes(folder: Path, replaced: bool):
+@pytest.mark.parametrize(
+    "replaced", [chr(0xDCFF), "\ufffd", r"\udcff"], ids=["as its byte", "as servers replace it", "as it was shown"]
+)
+def test_writing_a_file_as_it_was_read_keeps_its_bytes(folder: Path, replaced: str):
     content = lines_of(folder)
     if replaced:
-        content = content.replace("\udcff", "\ufffd")
+        content = content.replace(r"\udcff", replaced)
     assert payload(call(make_context(folder), "write_file", path="f.txt", content=content))["status"] == "unchanged"
     payload(call(make_context(folder), "write_file", path="f.txt", content=f"ü\n{content}"))
     assert (folder / "f.txt").read_bytes() == "ü\n".encode() + ODD
@@ -84,8 +90,8 @@ def test_it_is_said_when_odd_bytes_are_written_over(folder: Path, content: str):
 
 def test_a_page_of_a_large_file_shows_its_odd_bytes(tmp_path: Path):
     (tmp_path / "f.txt").write_bytes((UMLAUTS * 150_000).encode() + b"odd \xff byte\n")
-    value = payload(call(make_context(tmp_path), "read_file", path="f.txt", offset=450_001))
-    assert value["content"] == "450001|odd \udcff byte"
+    value = page_of(call(make_context(tmp_path), "read_file", path="f.txt", offset=450_001))
+    assert value["content"] == r"450001|odd \udcff byte"
     assert "1 byte is not UTF-8" in value["note"]
 
 
@@ -155,7 +161,7 @@ def test_a_name_that_is_not_utf_8_is_shown_so_that_it_can_be_given_back(tmp_path
     text.encode()  # fit for every wire
     (shown,) = set(re.findall(r"caf\\+udce9\.txt", text))
     arguments = json.loads(f'{{"path": "{shown}"}}')
-    assert "coffee" in payload(call(ctx, "read_file", **arguments))["content"]
+    assert "coffee" in body_of(call(ctx, "read_file", **arguments))
     payload(call(ctx, "patch", old_string="coffee", new_string="tea", **arguments))
     assert (tmp_path / odd_name).read_text() == "tea\n"
     payload(call(ctx, "write_file", content="milk\n", **arguments))

@@ -11,7 +11,7 @@ import pytest
 
 import tools.read_file
 import tools.write_file  # noqa: F401 - registers the tools
-from tests.support.tool_context import ScriptedApprover, call, error_of, make_context, payload
+from tests.support.tool_context import ScriptedApprover, body_of, call, error_of, make_context, page_of, payload
 from tools.files.seen import FilesSeen
 
 as_user = pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write whatever the permissions say")
@@ -37,7 +37,7 @@ def terabyte(tmp_path: Path) -> Iterator[Path]:
 def test_any_page_of_a_hundred_thousand_lines_is_found(many_lines: Path):
     ctx = make_context(many_lines)
     for offset in (1, 50_000, 99_999):
-        value = payload(call(ctx, "read_file", path="a", offset=offset, limit=2))
+        value = page_of(call(ctx, "read_file", path="a", offset=offset, limit=2))
         assert value["content"] == f"{offset}|line {offset}\n{offset + 1}|line {offset + 1}"
         assert value["total_lines"] == 100_000
     assert "next_offset" not in value
@@ -51,14 +51,14 @@ def test_a_hundred_thousand_lines_are_replaced(many_lines: Path):
 
 
 def test_the_beginning_of_a_terabyte_is_read_at_once(terabyte: Path):
-    value = payload(call(make_context(terabyte), "read_file", path="big", limit=3))
+    value = page_of(call(make_context(terabyte), "read_file", path="big", limit=3))
     assert value["content"] == "1|line\n2|line\n3|line"
     assert value["total_lines"] is None
     assert value["next_offset"] == 4
 
 
 def test_a_line_of_a_terabyte_is_not_read_to_its_end(terabyte: Path):
-    value = payload(call(make_context(terabyte), "read_file", path="big", offset=4000, limit=2))
+    value = page_of(call(make_context(terabyte), "read_file", path="big", offset=4000, limit=2))
     assert value["content"].startswith("4000|line\n4001|\0")
     assert "line cut" in value["content"]
 
@@ -76,7 +76,7 @@ def test_a_hole_without_text_is_binary(tmp_path: Path):
 
 def test_a_line_of_fifty_megabytes_is_cut(tmp_path: Path):
     (tmp_path / "a").write_bytes(b"x" * 50_000_000 + b"\nnext\n")
-    value = payload(call(make_context(tmp_path), "read_file", path="a"))
+    value = page_of(call(make_context(tmp_path), "read_file", path="a"))
     first, second = value["content"].split("\n")
     assert first.endswith("xxx… [line cut: it has 50,000,000 bytes]")
     assert len(first) < 2100
@@ -97,7 +97,7 @@ def test_links_that_lead_in_a_circle_are_a_clear_error(tmp_path: Path):
 def test_a_directory_that_holds_itself_is_listed(tmp_path: Path):
     (tmp_path / "loop").symlink_to(".")
     (tmp_path / "broken").symlink_to("nowhere")
-    assert payload(call(make_context(tmp_path), "read_file", path="loop/loop"))["content"] == "broken\nloop/"
+    assert body_of(call(make_context(tmp_path), "read_file", path="loop/loop")) == "broken\nloop/"
 
 
 @as_user
@@ -127,7 +127,7 @@ def test_a_pipe_is_not_written_to(tmp_path: Path):
 def test_a_name_with_a_line_break_is_a_name(tmp_path: Path):
     ctx = make_context(tmp_path)
     assert payload(call(ctx, "write_file", path="a\nb", content="x\n"))["path"] == "a\nb"
-    assert payload(call(ctx, "read_file", path="a\nb"))["content"] == "1|x"
+    assert body_of(call(ctx, "read_file", path="a\nb")) == "1|x"
     assert [path.name for path in tmp_path.iterdir()] == ["a\nb"]
 
 

@@ -13,7 +13,7 @@ import tools.read_file
 import tools.write_file  # noqa: F401 - they register themselves
 from agent_core.calls.repeats import Repeats
 from agent_core.messages import ToolCall
-from tests.support.tool_context import call, error_of, make_context, payload
+from tests.support.tool_context import call, error_of, make_context, page_of, payload
 from tools.context import ToolContext
 from tools.files.seen import FilesSeen, digest_of
 from tools.result import error
@@ -76,7 +76,7 @@ def test_an_old_string_with_the_line_ending_that_the_file_lacks_at_its_end_is_fo
 def test_a_file_whose_lines_were_cut_was_read_in_part(tmp_path: Path):
     (tmp_path / "a").write_text("x" * 10_000 + "\nb\n")
     ctx = _seeing(tmp_path)
-    payload(call(ctx, "read_file", path="a"))
+    page_of(call(ctx, "read_file", path="a"))
     assert "only a part" in payload(call(ctx, "write_file", path="a", content="y\n"))["note"]
 
 
@@ -85,7 +85,7 @@ def test_a_notebook_that_was_read_as_cells_was_read_in_part(tmp_path: Path):
     book = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (tmp_path / "a.ipynb").write_text(json.dumps(book))
     ctx = _seeing(tmp_path)
-    payload(call(ctx, "read_file", path="a.ipynb"))
+    page_of(call(ctx, "read_file", path="a.ipynb"))
     assert "only a part" in payload(call(ctx, "write_file", path="a.ipynb", content="{}\n"))["note"]
 
 

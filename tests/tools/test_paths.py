@@ -12,7 +12,7 @@ import tools.search_files
 import tools.write_file  # noqa: F401 - they register the tools
 from tests.support.each import each
 from tests.support.folded_case import fold_case
-from tests.support.tool_context import call, make_context, payload
+from tests.support.tool_context import body_of, call, make_context, payload
 from tools.paths import absolute, one_slash, same_directory
 
 NAMES = ("~name", "~root", "~name/inside", "app/blog/[slug]/page.tsx", "a,b.txt", "{id}.ts", "what?.md", "*.md", "-x")
@@ -43,7 +43,7 @@ def test_every_tool_takes_a_name_as_it_is_written(tmp_path: Path, name: str):
     ctx = make_context(tmp_path)
     payload(call(ctx, "write_file", path=name, content="one\n"))
     assert (tmp_path / name).read_text() == "one\n"
-    assert payload(call(ctx, "read_file", path=name))["content"] == "1|one"
+    assert body_of(call(ctx, "read_file", path=name)) == "1|one"
     payload(call(ctx, "patch", path=name, old_string="one", new_string="two"))
     patch = f"*** Begin Patch\n*** Update File: {name}\n@@\n-two\n+three\n*** End Patch"
     payload(call(ctx, "patch", mode="patch", patch=patch))
@@ -68,7 +68,7 @@ def test_the_home_is_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "me/x").write_text("mine\n")
     (tmp_path / "work").mkdir()
     ctx = make_context(tmp_path / "work", "dont_ask")
-    assert payload(call(ctx, "read_file", path="~/x"))["content"] == "1|mine"
+    assert body_of(call(ctx, "read_file", path="~/x")) == "1|mine"
     assert "mine" in call(ctx, "search_files", pattern="mine", path="~").text
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.shells import shells
-from tests.support.tool_context import make_context
+from tests.support.tool_context import error_of, make_context, value_of
 from tests.support.waiting import wait_until
 from tools.dispatch import dispatch
 from tools.registry import registry
@@ -26,11 +26,11 @@ class Desk:
         return dispatch("process", {"action": action, **named, **args}, self.ctx)
 
     def payload(self, action, process_id=None, **args):
-        return json.loads(self.call(action, process_id, **args).text)
+        return value_of(self.call(action, process_id, **args))
 
     def start(self, command, **args):
-        text = dispatch("terminal", {"command": command, "background": True, **args}, self.ctx).text
-        return json.loads(text)["session_id"]
+        result = dispatch("terminal", {"command": command, "background": True, **args}, self.ctx)
+        return value_of(result)["session_id"]
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_waiting_tells_the_rest_and_how_it_ended(desk):
     name = desk.start("read x; printf '10%%\\r100%%\\n'; exit 2")
     desk.payload("submit", name)
     result = desk.call("wait", name)
-    answer = json.loads(result.text)
+    answer = value_of(result)
 
     assert (answer["running"], answer["exit_code"], answer["output"]) == (False, 2, "100%\n")
     assert not result.failed, "waiting worked"
@@ -163,7 +163,7 @@ def test_a_process_that_is_not_there_is_a_clear_error(action, desk):
 
 @pytest.mark.parametrize("args", [{"action": "fly"}, {"action": ""}, {}])
 def test_an_action_that_does_not_exist_is_refused(args, desk):
-    assert "action" in json.loads(dispatch("process", args, desk.ctx).text)["error"]
+    assert "action" in error_of(dispatch("process", args, desk.ctx))
 
 
 @pytest.mark.parametrize("timeout", ["soon", -1, "nan"])

@@ -17,7 +17,7 @@ import pytest
 import tools.read_file  # noqa: F401 - registers the tool
 from agent_core.interrupt import CancelToken
 from tests.support.documents import opendocument, pdf, pptx, zipped
-from tests.support.tool_context import call, error_of, make_context, payload
+from tests.support.tool_context import body_of, call, error_of, make_context, page_of
 from tools.documents.kinds import Document, document_of
 from tools.documents.reading import document_text
 from tools.environments.document_reader import read_document
@@ -32,7 +32,7 @@ def library(name: str) -> Any:
 
 def read(tmp_path: Path, name: str, data: bytes, **args: Any) -> dict[str, Any]:
     (tmp_path / name).write_bytes(data)
-    return payload(call(make_context(tmp_path), "read_file", path=name, **args))
+    return page_of(call(make_context(tmp_path), "read_file", path=name, **args))
 
 
 def test_a_presentation_is_read_slide_by_slide_with_its_notes(tmp_path: Path):
@@ -108,7 +108,7 @@ def test_a_word_document_keeps_its_order_of_paragraphs_and_tables(tmp_path: Path
         table.cell(index // 2, index % 2).text = text
     document.add_paragraph("an item", style="List Bullet")
     document.save(str(tmp_path / "a.docx"))
-    value = payload(call(make_context(tmp_path), "read_file", path="a.docx"))
+    value = page_of(call(make_context(tmp_path), "read_file", path="a.docx"))
     assert value["content"] == "1|# Title of it\n2|## Part\n3|Some text.\n4|a | b\n5|c | d\n6|- an item"
 
 
@@ -121,7 +121,7 @@ def test_a_workbook_is_read_sheet_by_sheet_with_row_numbers(tmp_path: Path):
     sheet.append(["two\nlines", 2.5, dt.date(2026, 1, 2)])
     book.create_sheet("Other")["B1"] = True
     book.save(tmp_path / "a.xlsx")
-    value = payload(call(make_context(tmp_path), "read_file", path="a.xlsx"))
+    value = page_of(call(make_context(tmp_path), "read_file", path="a.xlsx"))
     assert value["content"].splitlines() == [
         "1|--- sheet Numbers ---",
         "2|1: name | value",
@@ -196,7 +196,7 @@ def test_the_next_page_of_a_document_is_not_made_anew(tmp_path: Path):
     assert known is not None
     kept = seen.document(known.digest)
     assert kept is not None
-    assert payload(call(ctx, "read_file", path="a.pptx", offset=2, limit=2))["content"] == "2|one\n3|two"
+    assert body_of(call(ctx, "read_file", path="a.pptx", offset=2, limit=2)) == "2|one\n3|two"
     assert seen.document(known.digest) is kept
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import tools.read_file  # noqa: F401 - registers the tool
-from tests.support.tool_context import ScriptedApprover, call, error_of, make_context, payload
+from tests.support.tool_context import ScriptedApprover, body_of, call, error_of, make_context, page_of, payload
 from tools.files.seen import FilesSeen
 from tools.registry import registry
 from tools.result import ResultImage, ShownText
@@ -21,27 +21,27 @@ from tools.text.pages import read_page
 
 def test_lines_come_with_their_numbers_and_the_total(tmp_path: Path):
     (tmp_path / "a.py").write_text("one\ntwo\n")
-    value = payload(call(make_context(tmp_path), "read_file", path="a.py"))
+    value = page_of(call(make_context(tmp_path), "read_file", path="a.py"))
     assert value == {"path": "a.py", "content": "1|one\n2|two", "total_lines": 2}
 
 
 def test_a_page_in_the_middle_tells_where_to_go_on(tmp_path: Path):
     (tmp_path / "a").write_text("".join(f"line {n}\n" for n in range(1, 11)))
-    value = payload(call(make_context(tmp_path), "read_file", path="a", offset=4, limit=2))
+    value = page_of(call(make_context(tmp_path), "read_file", path="a", offset=4, limit=2))
     assert value["content"] == "4|line 4\n5|line 5"
     assert (value["next_offset"], value["total_lines"]) == (6, 10)
 
 
 def test_the_last_page_has_no_next_offset(tmp_path: Path):
     (tmp_path / "a").write_text("1\n2\n3")
-    value = payload(call(make_context(tmp_path), "read_file", path="a", offset=2, limit=2))
+    value = page_of(call(make_context(tmp_path), "read_file", path="a", offset=2, limit=2))
     assert value["content"] == "2|2\n3|3"
     assert "next_offset" not in value
 
 
 def test_numbers_sent_as_strings_are_understood(tmp_path: Path):
     (tmp_path / "a").write_text("1\n2\n3\n")
-    value = payload(call(make_context(tmp_path), "read_file", path="a", offset="2", limit="1"))
+    value = page_of(call(make_context(tmp_path), "read_file", path="a", offset="2", limit="1"))
     assert value["content"] == "2|2"
 
 
@@ -58,7 +58,7 @@ def test_an_offset_behind_the_end_tells_the_length(tmp_path: Path):
 
 def test_an_empty_file_is_said_to_be_empty(tmp_path: Path):
     (tmp_path / "a").touch()
-    value = payload(call(make_context(tmp_path), "read_file", path="a"))
+    value = page_of(call(make_context(tmp_path), "read_file", path="a"))
     assert (value["content"], value["total_lines"]) == ("", 0)
     assert "empty" in value["note"]
 
@@ -67,32 +67,32 @@ def test_limits_are_those_of_the_settings(tmp_path: Path):
     (tmp_path / "a").write_text("x" * 50 + "\n" + "short\n" * 20)
     settings = ToolSettings(read=ReadSettings(default_lines=5, max_lines=8, max_line_chars=10))
     ctx = make_context(tmp_path, settings=settings)
-    value = payload(call(ctx, "read_file", path="a"))
+    value = page_of(call(ctx, "read_file", path="a"))
     assert value["next_offset"] == 6
     assert value["content"].splitlines()[0] == "1|xxxxxxxxxx… [line cut: it has 50 bytes]"
-    assert payload(call(ctx, "read_file", path="a", limit=5000))["next_offset"] == 9
+    assert page_of(call(ctx, "read_file", path="a", limit=5000))["next_offset"] == 9
 
 
 def test_a_page_never_has_more_characters_than_allowed_but_always_one_line(tmp_path: Path):
     (tmp_path / "a").write_text("0123456789\n" * 10)
     ctx = make_context(tmp_path, settings=ToolSettings(read=ReadSettings(max_chars=30)))
-    value = payload(call(ctx, "read_file", path="a"))
+    value = page_of(call(ctx, "read_file", path="a"))
     assert value["content"] == "1|0123456789\n2|0123456789"
     assert value["next_offset"] == 3
     tiny = make_context(tmp_path, settings=ToolSettings(read=ReadSettings(max_chars=1)))
-    assert payload(call(tiny, "read_file", path="a"))["next_offset"] == 2
+    assert page_of(call(tiny, "read_file", path="a"))["next_offset"] == 2
 
 
 def test_a_full_page_reaches_the_model_as_whole_json(tmp_path: Path):
     (tmp_path / "a").write_text('"\\t\\"\t\t\t\t\t\t"\n' * 7000)
-    value = payload(call(make_context(tmp_path), "read_file", path="a", limit=2000))
+    value = page_of(call(make_context(tmp_path), "read_file", path="a", limit=2000))
     assert value["content"].count("\n") == 1999
 
 
 def test_a_long_line_is_cut_between_characters(tmp_path: Path):
     (tmp_path / "a").write_text("é€😀" * 1000 + "\nnext\n")
     settings = ToolSettings(read=ReadSettings(max_line_chars=7))
-    value = payload(call(make_context(tmp_path, settings=settings), "read_file", path="a"))
+    value = page_of(call(make_context(tmp_path, settings=settings), "read_file", path="a"))
     assert value["content"] == "1|é€😀é€😀é… [line cut: it has 9,000 bytes]\n2|next"
 
 
@@ -113,13 +113,13 @@ def test_a_page_deep_in_a_file_of_many_blocks_is_found(tmp_path: Path):
 
 def test_windows_line_endings_and_the_byte_order_mark_are_not_shown(tmp_path: Path):
     (tmp_path / "a").write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
-    assert payload(call(make_context(tmp_path), "read_file", path="a"))["content"] == "1|one\n2|two"
+    assert body_of(call(make_context(tmp_path), "read_file", path="a")) == "1|one\n2|two"
 
 
 @pytest.mark.parametrize(("encoding", "name"), [("utf-16", "utf-16-le"), ("latin-1", "latin-1")])
 def test_another_encoding_is_read_and_named(tmp_path: Path, encoding: str, name: str):
     (tmp_path / "a").write_bytes("grüße\nda".encode(encoding))
-    value = payload(call(make_context(tmp_path), "read_file", path="a"))
+    value = page_of(call(make_context(tmp_path), "read_file", path="a"))
     assert value["content"] == "1|grüße\n2|da"
     assert name in value["note"]
 
@@ -144,7 +144,7 @@ def test_a_directory_is_listed_with_kinds_and_sizes(tmp_path: Path):
     os.mkfifo(folder / "queue")
     (folder / "odd\nname").touch()
     (folder / os.fsdecode(b"bad\xff")).touch()
-    value = payload(call(make_context(tmp_path), "read_file", path="src"))
+    value = page_of(call(make_context(tmp_path), "read_file", path="src"))
     assert value["path"] == "src"
     assert value["total_entries"] == 6
     assert value["content"].splitlines() == [
@@ -161,10 +161,10 @@ def test_a_long_directory_is_listed_page_by_page(tmp_path: Path):
     for number in range(450):
         (tmp_path / f"f{number:03}").touch()
     ctx = make_context(tmp_path)
-    first = payload(call(ctx, "read_file", path="."))
+    first = page_of(call(ctx, "read_file", path="."))
     assert (first["next_offset"], first["total_entries"]) == (201, 450)
     assert "search_files" in first["note"]
-    last = payload(call(ctx, "read_file", path=".", offset=401))
+    last = page_of(call(ctx, "read_file", path=".", offset=401))
     assert len(last["content"].splitlines()) == 50
     assert "next_offset" not in last
     assert "only 450 entries" in error_of(call(ctx, "read_file", path=".", offset=451))
@@ -177,7 +177,7 @@ def test_a_listing_asks_for_nothing_that_it_names(tmp_path: Path):
     (inside / ".env").write_text("KEY=1")
     (inside / "link").symlink_to(tmp_path / "elsewhere")
     approver = ScriptedApprover()
-    value = payload(call(make_context(inside, approver=approver), "read_file", path="."))
+    value = page_of(call(make_context(inside, approver=approver), "read_file", path="."))
     assert value["content"] == ".env\nlink"
     assert approver.asked == []
 
@@ -215,7 +215,7 @@ def test_one_yes_is_enough_for_one_call(tmp_path: Path):
     outside.mkdir()
     approver = ScriptedApprover("allow_once")
     (outside / "a").touch()
-    value = payload(call(make_context(inside, approver=approver), "read_file", path=str(outside)))
+    value = page_of(call(make_context(inside, approver=approver), "read_file", path=str(outside)))
     assert value["content"] == "a"
     assert len(approver.asked) == 1
 
@@ -228,7 +228,7 @@ def test_the_person_sees_plain_text_and_programs_the_place(tmp_path: Path):
     assert shown.text.startswith("x = 1\nx = 1")
     assert len(shown.text) <= 5000
     assert shown.language == "py"
-    assert result.facts == {"path": str(tmp_path / "a.py"), "line": 3}
+    assert result.facts == {"path": str(tmp_path / "a.py"), "line": 3, "last_line": 502, "total_lines": 2000}
 
 
 @pytest.mark.parametrize("path", ["", "  ", "a\0b", ["a"]])
@@ -241,7 +241,7 @@ def test_windows_line_endings_are_told(tmp_path: Path):
     (tmp_path / "b").write_bytes(b"one\r\ntwo\n")
     (tmp_path / "c").write_bytes(b"one\ntwo\n")
     ctx = make_context(tmp_path)
-    notes = [payload(call(ctx, "read_file", path=name)).get("note") for name in "abc"]
+    notes = [page_of(call(ctx, "read_file", path=name)).get("note") for name in "abc"]
     assert notes == ["Windows line endings.", "Mixed line endings.", None]
 
 
@@ -278,16 +278,16 @@ def test_lines_that_the_model_has_before_it_are_not_sent_again(tmp_path: Path):
     ctx = replace(make_context(tmp_path), seen=FilesSeen())
     call(ctx, "read_file", path="a", limit=5)
     call(ctx, "read_file", path="a", offset=6, limit=5)
-    again = payload(call(ctx, "read_file", path="a", offset=2, limit=8))
-    assert "content" not in again
+    again = page_of(call(ctx, "read_file", path="a", offset=2, limit=8))
+    assert again["content"] == ""
     assert "lines 2 to 9 are above" in again["note"]
 
 
 def test_who_asks_once_more_gets_the_lines(tmp_path: Path):
     (tmp_path / "a").write_text("one\n")
     ctx = replace(make_context(tmp_path), seen=FilesSeen())
-    answers = [payload(call(ctx, "read_file", path="a")).get("content") for _ in range(4)]
-    assert answers == ["1|one", None, "1|one", None]
+    answers = [page_of(call(ctx, "read_file", path="a"))["content"] for _ in range(4)]
+    assert answers == ["1|one", "", "1|one", ""]
 
 
 @pytest.mark.parametrize("change", ["content", "forgotten", "further"])
@@ -299,7 +299,7 @@ def test_what_the_model_does_not_have_is_sent(tmp_path: Path, change: str):
         (tmp_path / "a").write_text("one\ntwo\nthree!\n")
     if change == "forgotten":
         seen.forget_all()
-    value = payload(call(ctx, "read_file", path="a", limit=3 if change == "further" else 2))
+    value = page_of(call(ctx, "read_file", path="a", limit=3 if change == "further" else 2))
     assert value["content"].startswith("1|one\n2|two")
 
 
@@ -307,7 +307,7 @@ def test_a_file_of_another_session_is_not_known(tmp_path: Path):
     (tmp_path / "a").write_text("one\n")
     for _ in range(2):
         ctx = replace(make_context(tmp_path), seen=FilesSeen())
-        assert payload(call(ctx, "read_file", path="a"))["content"] == "1|one"
+        assert body_of(call(ctx, "read_file", path="a")) == "1|one"
 
 
 def test_the_schema_is_short():

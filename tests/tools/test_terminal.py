@@ -9,7 +9,7 @@ import pytest
 
 from agent_core.interrupt import CancelToken
 from tests.support.shells import shells
-from tests.support.tool_context import ScriptedApprover, make_context
+from tests.support.tool_context import ScriptedApprover, error_of, make_context, value_of
 from tests.support.waiting import wait_until
 from tools.dispatch import dispatch
 from tools.errors import ToolInterrupted
@@ -38,7 +38,7 @@ class Session:
         return dispatch("terminal", {"command": command, **args}, self.context())
 
     def payload(self, command, **args):
-        return json.loads(self.call(command, **args).text)
+        return value_of(self.call(command, **args))
 
     def context(self):
         ctx = make_context(
@@ -63,7 +63,7 @@ def session(tmp_path):
 def test_a_success_tells_output_and_exit_code_and_nothing_more(session):
     result = session.call("echo hello")
 
-    assert json.loads(result.text) == {"output": "hello\n", "exit_code": 0}
+    assert value_of(result) == {"output": "hello\n", "exit_code": 0}
     assert not result.failed
     assert result.shown == (ShownOutput("hello\n", 0, None),)
     assert result.facts["command"] == "echo hello"
@@ -76,7 +76,7 @@ def test_a_failure_is_marked_and_keeps_its_output(session):
     result = session.call("echo why >&2; exit 3")
 
     assert result.failed
-    assert json.loads(result.text) == {"output": "why\n", "exit_code": 3}
+    assert value_of(result) == {"output": "why\n", "exit_code": 3}
 
 
 def test_a_command_that_does_not_exist_is_explained(session):
@@ -92,13 +92,13 @@ def test_a_search_without_a_match_is_no_failure(session):
     result = session.call("grep absent file")
 
     assert not result.failed
-    assert "no match" in json.loads(result.text)["note"]
+    assert "no match" in value_of(result)["note"]
 
 
 def test_a_signal_is_told_as_the_number_that_shells_use(session):
     result = session.call("kill -SEGV $$")
 
-    assert json.loads(result.text)["exit_code"] == 139
+    assert value_of(result)["exit_code"] == 139
     assert result.facts["exit_code"] is None
     assert result.shown == (ShownOutput("", None, "SIGSEGV"),)
 
@@ -108,7 +108,7 @@ def test_the_person_sees_colours_live_and_the_model_plain_text(session):
 
     result = session.call(command)
 
-    assert json.loads(result.text)["output"] == "red\n100%\n"
+    assert result.text == "red\n100%\n[exit 0]"
     assert "".join(session.live) == "\x1b[31mred\x1b[0m\n10%\r100%\n"
     assert result.shown[0].output == "\x1b[31mred\x1b[0m\n100%\n"
 
@@ -132,7 +132,7 @@ def test_a_flood_is_shown_live_only_up_to_a_bound(session):
 
 def test_a_command_that_takes_too_long_says_so(session):
     result = session.call("echo begun; sleep 30", timeout=0.2)
-    answer = json.loads(result.text)
+    answer = value_of(result)
 
     assert result.failed
     assert answer["timed_out"] is True
@@ -189,7 +189,7 @@ class TestWorkdir:
         result = session.call("pwd", workdir=str(outside))
 
         assert result.failed
-        assert str(outside) in json.loads(result.text)["error"]
+        assert str(outside) in error_of(result)
 
 
 @pytest.mark.parametrize("command", ["", "  \n", None, {"x": "ls"}])
@@ -199,7 +199,7 @@ def test_an_empty_command_is_refused(session, command):
 
 def test_without_background_processes_it_says_what_to_do(session):
     ctx = replace(session.context(), processes=None)
-    answer = json.loads(dispatch("terminal", {"command": "touch made", "background": True}, ctx).text)
+    answer = value_of(dispatch("terminal", {"command": "touch made", "background": True}, ctx))
 
     assert "background is not available" in answer["error"]
     assert not (session.cwd / "made").exists()
@@ -208,7 +208,7 @@ def test_without_background_processes_it_says_what_to_do(session):
 def test_without_a_memory_each_command_gets_a_fresh_shell(session):
     ctx = replace(session.context(), processes=None)
     dispatch("terminal", {"command": "cd /; export A=1"}, ctx)
-    answer = json.loads(dispatch("terminal", {"command": 'echo "[$A]"; pwd'}, ctx).text)
+    answer = value_of(dispatch("terminal", {"command": 'echo "[$A]"; pwd'}, ctx))
 
     assert answer == {"output": f"[]\n{session.cwd}\n", "exit_code": 0}
 
@@ -349,7 +349,7 @@ class TestMemory:
 class TestInput:
     def test_a_question_is_reported_with_what_to_do(self, session):
         result = session.call("read -p 'Sure? [y/N] ' x", pty=True)
-        answer = json.loads(result.text)
+        answer = value_of(result)
 
         assert result.failed
         assert answer["output"] == "Sure? [y/N] "
@@ -370,7 +370,7 @@ class TestInput:
 class TestBackground:
     def test_it_returns_at_once_with_an_id(self, session):
         result = session.call("echo up; sleep 1000", background=True)
-        answer = json.loads(result.text)
+        answer = value_of(result)
 
         assert not result.failed
         assert answer == {
@@ -383,7 +383,7 @@ class TestBackground:
 
     def test_one_that_fails_at_once_says_so(self, session):
         result = session.call("no-such-program", background=True)
-        answer = json.loads(result.text)
+        answer = value_of(result)
 
         assert result.failed
         assert (answer["running"], answer["exit_code"]) == (False, 127)

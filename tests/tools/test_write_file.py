@@ -15,7 +15,7 @@ import pytest
 import tools.patch
 import tools.read_file
 import tools.write_file  # noqa: F401 - registers the tool
-from tests.support.tool_context import ScriptedApprover, call, error_of, make_context, payload
+from tests.support.tool_context import ScriptedApprover, body_of, call, error_of, make_context, payload
 from tools.approval.actions import WritePath
 from tools.context import Interrupt, ToolContext
 from tools.diagnostics.port import Problem
@@ -171,7 +171,7 @@ def test_what_the_model_wrote_it_knows(tmp_path: Path):
 def test_what_was_written_is_shown_whole_when_it_is_read(tmp_path: Path):
     ctx = knowing(tmp_path)
     call(ctx, "write_file", path="a", content="one\n")
-    assert payload(call(ctx, "read_file", path="a"))["content"] == "1|one"
+    assert body_of(call(ctx, "read_file", path="a")) == "1|one"
 
 
 def test_who_has_read_a_part_is_told_what_it_replaced(tmp_path: Path):
@@ -217,7 +217,7 @@ def test_a_file_keeps_its_encoding_though_nobody_could_recognise_it_any_more(tmp
     value = payload(call(ctx, "write_file", path="a", content="x = 'щ'\n"))
     assert (tmp_path / "a").read_bytes() == "x = 'щ'\n".encode("koi8-r")
     assert "koi8-r, which is a guess" in value["note"]
-    assert "1|x = 'щ'" in payload(call(ctx, "read_file", path="a"))["content"]
+    assert "1|x = 'щ'" in body_of(call(ctx, "read_file", path="a"))
 
 
 class Complaining:

@@ -11,9 +11,11 @@ from tools.environments.export_listing import read_exports
 from tools.light_dataclass import dataclass
 from tools.shell.memory import ShellState
 
-_START, _MIDDLE, _END = b"\0shell\0", b"\0", b"\0end\0"
+_PIPES, _START, _MIDDLE, _END = b"\0pipes\0", b"\0shell\0", b"\0", b"\0end\0"
 # Shell text that prints the report, to be used between single quotes. `command` passes over functions of these names.
+# The statuses come first: any other command but `case` would take their place. Other shells than bash have none.
 REPORTING = (
+    r'case $BASH_VERSION in ?*) command printf "\000pipes\000%s" "${PIPESTATUS[*]}";; esac; '
     r'command printf "\000shell\000"; command pwd; command printf "\000"; command export -p; '
     r'command printf "\000end\000"'
 )
@@ -43,6 +45,14 @@ class Left:
 
     state: ShellState
     not_kept: tuple[str, ...] = ()
+
+
+def read_pipes(report: bytes) -> tuple[int, ...]:
+    """The statuses of the last pipeline's parts; empty where the shell does not tell them, or it had one part."""
+    head, began, _ = report.partition(_START)
+    _, told, listing = head.partition(_PIPES)
+    statuses = listing.split() if began and told else []
+    return tuple(map(int, statuses)) if len(statuses) > 1 and all(map(bytes.isdigit, statuses)) else ()
 
 
 def read_report(report: bytes, fresh: Mapping[str, str], given: Mapping[str, str]) -> Left | None:

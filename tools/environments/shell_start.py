@@ -20,6 +20,7 @@ from tools.environments.shell_report import REPORTING
 from tools.errors import CommandError
 from tools.light_dataclass import dataclass
 from tools.os_flags import NOT_ON_WINDOWS
+from tools.shell.pipes import with_exit
 
 if TYPE_CHECKING:
     from tools.environments.sandbox.port import Confinement, Sandbox
@@ -135,7 +136,8 @@ class ShellStarter:
         self._groups = groups
         self._sandbox = sandbox
         self._shell = shell or PROGRAMS.find("bash") or "/bin/sh"
-        number = _NUMBER if self._shell.endswith("bash") else _SMALL_NUMBER
+        self._is_bash = self._shell.endswith("bash")
+        number = _NUMBER if self._is_bash else _SMALL_NUMBER
         self._report = _REPORT.format(number=number, reporting=REPORTING)
         self._without_report = f"{number}>&-"
 
@@ -187,6 +189,8 @@ class ShellStarter:
             prints, output = _pipe(ours, theirs)[::-1]
             source = os.devnull
         report, reported = _pipe(ours, theirs) if reports else (-1, prints)
+        if reports and self._is_bash:
+            command = with_exit(command)
         script = f"{_WAIT}{self._report}{_RUN[reads]} {self._without_report}" if reports else f"{_WAIT}{_RUN[reads]}"
         process = self._popen(
             confinement,

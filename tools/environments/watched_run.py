@@ -9,7 +9,7 @@ from tools.context import CommandSpec, Interrupt
 from tools.environments.command_watch import CommandWatch, Ending
 from tools.environments.output_buffer import OutputBuffer
 from tools.environments.prompt_watch import PromptWatch
-from tools.environments.shell_report import Left
+from tools.environments.shell_report import Left, read_pipes
 from tools.environments.shell_start import StartedShell
 from tools.environments.wake import WakePipe
 from tools.os_flags import SIGKILL
@@ -76,6 +76,7 @@ def run_to_end(
         left=left.state if left else None,
         not_kept=left.not_kept if left else (),
         waits_for=ending.waits_for,
+        pipe_statuses=read_pipes(ending.report) if ending.by_itself else (),
     )
     return outcome, started
 

@@ -41,6 +41,11 @@ class FileReading:
     is_document: bool = False
     is_ended: bool = False
 
+    @property
+    def has_last_newline(self) -> bool:
+        """Whether nothing is missing at the file's end, as far as this tells."""
+        return self.is_ended or self.is_document or self.more or not self.lines or self.total is None
+
 
 def read_any(stream: BinaryIO, path: Path, offset: int, limit: int, ctx: ToolContext) -> FileReading:
     """Lines `offset` … `offset + limit - 1` of what a file says, or the image that it is.

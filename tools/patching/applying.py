@@ -12,9 +12,9 @@ from tools.files.whole_file import encoded
 from tools.patching.drafts import Draft, Drafts, text_of
 from tools.patching.hunks import HunksMisplaced, patched
 from tools.patching.parsing import parse
-from tools.patching.saving import Saved, save, told_together
+from tools.patching.saving import Saved, body_of, save, told_together
 from tools.patching.v4a import AddFile, DeleteFile, Operation, UpdateFile
-from tools.result import Shown, ToolResult, ok
+from tools.result import Shown, ToolResult, plain
 from tools.text.encoding import TextFile, decode, with_newlines
 
 _MAX_PROBLEMS = 8
@@ -28,7 +28,8 @@ def apply_patch(patch: str, path: str, ctx: ToolContext) -> ToolResult:
         path: the file that hunks without a header belong to, '' for none.
 
     Returns:
-        JSON with `files`: path, change (added, updated, moved, deleted, unchanged), diff, note, problems of each.
+        a line for each file: what became of it (added, updated, moved, deleted, unchanged) and where; notes,
+        problems, and the diff where there are any.
 
     Raises:
         ToolError: it cannot be read, or a part of it cannot be done: why, for each hunk. ToolInterrupted.
@@ -88,7 +89,8 @@ def _update(draft: Draft, operation: UpdateFile, ctx: ToolContext) -> None:
         return  # it only moves, and may be anything
     file = text_of(draft.path, draft.now, ctx)
     name = display(draft.path, ctx)
-    made = patched(file.text, operation.hunks, name)
+    hunks = [hunk.mapped(file.as_meant) for hunk in operation.hunks] if file.has_odd_bytes else operation.hunks
+    made = patched(file.text, hunks, name)
     check_elisions(name, draft.path, file.text, made.text, whole=False)
     draft.now = encoded(draft.path, file, made.text, ctx)
     draft.lines = made.lines
@@ -119,7 +121,9 @@ def _result(saved: list[Saved], touched: list[Draft], ctx: ToolContext) -> ToolR
     files = told_together(saved, ctx)
     changed = {each.change.path for each in saved} | {each.change.source for each in saved}
     unchanged = [draft for draft in touched if draft.path not in changed]
-    files += [{"path": display(draft.path, ctx), "change": "unchanged"} for draft in unchanged]
+    names = [display(draft.path, ctx) for draft in unchanged]
+    files += [{"path": name, "change": "unchanged"} for name in names]
+    body, ending = body_of(saved, ctx, names)
     shown: list[Shown] = [part for each in saved for part in each.shown()]
     locations = [
         {"path": str(each.change.path), "line": each.draft.lines[0] if each.draft.lines else 1}
@@ -128,4 +132,4 @@ def _result(saved: list[Saved], touched: list[Draft], ctx: ToolContext) -> ToolR
     ]
     first = locations[0] if locations else {"path": str(touched[0].path)}
     lines = list(saved[0].draft.lines) if saved and locations else []
-    return ok({"files": files}, *shown, **first, lines=lines, locations=locations)
+    return plain(body, ending, {"files": files}, *shown, **first, lines=lines, locations=locations)

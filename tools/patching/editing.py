@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tools import arguments
@@ -13,8 +14,8 @@ from tools.files.losses import check_elisions
 from tools.files.whole_file import encoded, read_whole
 from tools.patching.drafts import Draft, text_of
 from tools.patching.replacing import Replacement, replaced
-from tools.patching.saving import save
-from tools.result import ShownDiff, ToolResult, ok
+from tools.patching.saving import body_of, save
+from tools.result import ShownDiff, ToolResult, plain
 from tools.text.diffs import compact_diff
 
 _MAX_FACTS = 100
@@ -24,7 +25,7 @@ def edit_file(args: Mapping[str, Any], ctx: ToolContext) -> ToolResult:
     """Replace pieces of the file at `path`: old_string, or all `edits` in order.
 
     Returns:
-        JSON with path, replacements, diff, note and problems.
+        which lines have changed; notes, problems, and the diff where there are any.
 
     Raises:
         ToolError: one of them cannot be done, and none is. ToolInterrupted.
@@ -33,6 +34,7 @@ def edit_file(args: Mapping[str, Any], ctx: ToolContext) -> ToolResult:
     wanted = _wanted(args)
     before = read_whole(path, ctx)
     file = text_of(path, before, ctx)
+    wanted = [replace(each, old=file.as_meant(each.old), new=file.as_meant(each.new)) for each in wanted]
     made = replaced(file.text, wanted, str(path))
     check_elisions(arguments.display(path, ctx), path, file.text, made.text, whole=False)
     after = encoded(path, file, made.text, ctx)
@@ -40,12 +42,15 @@ def edit_file(args: Mapping[str, Any], ctx: ToolContext) -> ToolResult:
     lines = made.lines(_MAX_FACTS)
     facts = {"path": str(path), "line": lines[0], "lines": lines}
     if after == before:
-        return ok({**payload, "note": "That left the file as it was."}, **facts)
+        note = "That left the file as it was."
+        return plain("", [note], {**payload, "note": note}, **facts)
     draft = Draft(path, before, after, notes=tuple(filter(None, (*made.notes, file.kept_note))))
     (saved,) = save([(draft, FileChange(path, before, after))], ctx)
     text = saved.after or ""
     payload |= {"diff": compact_diff(file.text, text), **saved.remarks()}
-    return ok(payload, ShownDiff(path, file.text, text), **facts)
+    body, (line, *notes) = body_of([saved], ctx)
+    times = f"{made.count} replacements" if made.count != 1 else ""
+    return plain(body, [line, times, *notes], payload, ShownDiff(path, file.text, text), **facts)
 
 
 def _wanted(args: Mapping[str, Any]) -> list[Replacement]:

@@ -16,7 +16,7 @@ from tools.files.whole_file import saved_text
 from tools.light_dataclass import dataclass
 from tools.patching.drafts import Draft
 from tools.result import Shown, ShownDiff, ShownText
-from tools.text.diffs import compact_diff, same_head, same_tail
+from tools.text.diffs import compact_diff, hunk_headers, same_head, same_tail
 from tools.text.encoding import count_lines, decode
 
 _MAX_DIFF_CHARS = 4000
@@ -56,7 +56,7 @@ class Saved:
         return shown
 
     def told(self, ctx: ToolContext, max_chars: int) -> dict[str, Any]:
-        """What the model is told of it, with a diff of at most `max_chars` characters."""
+        """What a program is told of it, with a diff of at most `max_chars` characters."""
         change = self.change
         told: dict[str, Any] = {"path": display(change.path, ctx)}
         if change.source is not None:
@@ -76,6 +76,27 @@ class Saved:
         told = {"note": " ".join(self.notes), "problems": self.problems}
         return {name: text for name, text in told.items() if text}
 
+    def line(self, name: str) -> str:
+        """What became of the file and where, on one line."""
+        change = self.change
+        if change.source is not None:
+            did = "moved"
+        elif change.after is None:
+            did = "deleted"
+        else:
+            did = "added" if change.before is None else "updated"
+        where = "" if self.before is None or self.after is None else hunk_headers(self.before, self.after)
+        return f"{name}: {did}{f', {where}' if where else ''}"
+
+    def body(self, max_chars: int) -> str:
+        """What the model should look at: what was not quite as it wrote, and the problems that this made."""
+        if not (self.notes or self.problems):
+            return ""
+        before, after = self.before, self.after
+        diff = compact_diff(before, after, max_chars) if before is not None and after is not None else ""
+        problems = f"Problems that this change made:\n{self.problems}" if self.problems else ""
+        return "\n".join(part for part in (diff, problems) if part)
+
 
 def save(wanted: Sequence[tuple[Draft, FileChange]], ctx: ToolContext) -> list[Saved]:
     """Make all changes or none.
@@ -88,9 +109,30 @@ def save(wanted: Sequence[tuple[Draft, FileChange]], ctx: ToolContext) -> list[S
 
 
 def told_together(saved: Sequence[Saved], ctx: ToolContext) -> list[dict[str, Any]]:
-    """What the model is told of several files; their diffs share the space."""
-    share = max(_MIN_DIFF_CHARS, _MAX_DIFF_CHARS // max(len(saved), 1))
-    return [each.told(ctx, share) for each in saved]
+    """What a program is told of several files; their diffs share the space."""
+    return [each.told(ctx, _share(saved)) for each in saved]
+
+
+def body_of(saved: Sequence[Saved], ctx: ToolContext, unchanged: Sequence[str] = ()) -> tuple[str, list[str]]:
+    """What the model is told of the files: the text, and the parts of its last line.
+
+    Args:
+        unchanged: names of files that have stayed as they were.
+    """
+    lines = [each.line(display(each.change.path, ctx)) for each in saved]
+    lines += [f"{name}: unchanged" for name in unchanged]
+    bodies = [each.body(_share(saved)) for each in saved]
+    notes = [note for each in saved for note in each.notes]
+    if len(lines) == 1:
+        return "".join(bodies), [*lines, *notes]
+    told = [
+        part for line, body in zip(lines, [*bodies, *("" for _ in unchanged)], strict=True) for part in (line, body)
+    ]
+    return "\n".join(filter(None, told)), [f"{len(lines)} files", *notes]
+
+
+def _share(saved: Sequence[Saved]) -> int:
+    return max(_MIN_DIFF_CHARS, _MAX_DIFF_CHARS // max(len(saved), 1))
 
 
 def _made(changes: Sequence[FileChange], ctx: ToolContext) -> Sequence[bytes | None]:

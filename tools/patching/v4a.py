@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 from tools.errors import ToolError
@@ -51,6 +53,11 @@ class Hunk:
     is_at_end: bool = False
     near: int | None = None
     ends_bare: bool = False
+
+    def mapped(self, change: Callable[[str], str]) -> Hunk:
+        """The hunk with each of its lines changed."""
+        lines = tuple(HunkLine(line.sign, change(line.text)) for line in self.lines)
+        return replace(self, anchors=tuple(map(change, self.anchors)), lines=lines)
 
     @property
     def old(self) -> list[str]:

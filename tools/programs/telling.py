@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from typing import Any
 
 from tools.context import CommandOutcome
 from tools.programs.port import Program, ProgramOutcome
-from tools.result import ShownOutput, ToolResult
-from tools.shell.outcome_telling import conventional_code, put_back_of
+from tools.result import ShownOutput, ToolResult, ended_with
+from tools.shell.outcome_telling import NO_OUTPUT, conventional_code, end_of, put_back_of
 from tools.text.terminal_output import for_model
 
 
@@ -32,12 +31,16 @@ def told(program: Program, outcome: ProgramOutcome, strangers: Collection[str]) 
         payload["calls"] = dict(outcome.calls)
     if notes := [note for note in (_end(program, ended), _refused(ended), put_back_of(ended)) if note]:
         payload["note"] = " ".join(notes)
+    calls = ", ".join(f"{name} {count}" for name, count in outcome.calls.items())
+    ending = [*end_of(ended, code), f"calls: {calls}" if calls else "", *notes]
     return ToolResult(
-        json.dumps(payload, ensure_ascii=False),
+        ended_with(payload["output"] or NO_OUTPUT, ending),
         shown=(ShownOutput(ended.output, ended.exit_code, ended.signal),),
         facts={
             "cwd": str(program.cwd),
             "exit_code": ended.exit_code,
+            **({"signal": ended.signal} if ended.signal else {}),
+            **({"timed_out": True} if ended.timed_out else {}),
             "duration": round(ended.duration, 3),
             "calls": dict(outcome.calls),
             **({"saved": ended.saved.facts()} if ended.saved else {}),
@@ -45,6 +48,7 @@ def told(program: Program, outcome: ProgramOutcome, strangers: Collection[str]) 
         failed=code != 0,
         changed=ended.changed,
         untrusted=not outcome.calls.keys().isdisjoint(strangers),
+        value=lambda: {**payload, "output": ended.output},
     )
 
 

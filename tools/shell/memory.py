@@ -89,11 +89,13 @@ class ShellOutcome(CommandOutcome):
         left: the shell's state at its end; None when it was killed, replaced by another program, or said nothing.
         not_kept: exported variables that are left out of it, because they make other programs run code.
         waits_for: the question or screen at which it waited for input and was ended; '' when it did not.
+        pipe_statuses: of the parts of its last pipeline; empty where they are not known, or it had one part.
     """
 
     left: ShellState | None = None
     not_kept: tuple[str, ...] = ()
     waits_for: str = ""
+    pipe_statuses: tuple[int, ...] = ()
 
 
 def taken_away(spec: CommandSpec) -> tuple[str, ...]:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
 import signal
 from typing import Any
 
 from tools.context import CommandOutcome
-from tools.result import ShownOutput, ShownText, ToolResult
+from tools.result import ShownOutput, ShownText, ToolResult, ended_with
 from tools.shell.exit_codes import ExitMeaning, explain_exit
 from tools.shell.memory import ShellCommand, ShellOutcome
+from tools.shell.pipes import failed_parts
 from tools.shell.place import ShellPlace
 from tools.text.prompts import FULL_SCREEN
 from tools.text.terminal_output import for_model
 
 _TIMED_OUT = 124
 _SIGNAL_BASE = 128
+_NOTABLE_SECONDS = 10
+NO_OUTPUT = "(no output)"
 _MOVES_OR_SETS = re.compile(r"\b(?:cd|pushd|popd|export)\b")
 
 
@@ -35,6 +37,9 @@ def told(spec: ShellCommand, outcome: CommandOutcome, place: ShellPlace, left: s
         payload["truncated_chars"] = outcome.truncated_chars
         if outcome.saved is not None:
             payload["full_output"] = str(outcome.saved.path)
+    statuses, failed = _pipe(spec, outcome)
+    if failed:
+        payload["pipe_statuses"] = statuses
     moved = place.moved_to()
     if moved:
         payload["cwd"] = moved
@@ -48,15 +53,24 @@ def told(spec: ShellCommand, outcome: CommandOutcome, place: ShellPlace, left: s
     )
     if any(notes):
         payload["note"] = " ".join(note for note in notes if note)
+    how, *more = end_of(outcome, code)
+    parts = ", ".join(failed)
+    how += f", {'but ' if code == 0 else ''}{parts}" if parts else ""
+    ending = [how, *more, f"cwd {moved}" if moved else "", *notes]
     return ToolResult(
-        json.dumps(payload, ensure_ascii=False),
-        shown=(ShownOutput(outcome.output, outcome.exit_code, outcome.signal), *_why_ended(spec, outcome)),
+        ended_with(payload["output"] or NO_OUTPUT, ending),
+        shown=(
+            ShownOutput(f"{outcome.output}{pipe_note(spec, outcome)}", outcome.exit_code, outcome.signal),
+            *_why_ended(spec, outcome),
+        ),
         facts={
             "command": spec.command,
             "cwd": str(spec.cwd),
             **({"moved_to": moved} if moved else {}),
             "exit_code": outcome.exit_code,
+            **({"signal": outcome.signal} if outcome.signal else {}),
             **({"timed_out": True} if outcome.timed_out else {}),
+            **({"pipe_statuses": statuses} if failed else {}),
             "duration": round(outcome.duration, 3),
             **({"saved": outcome.saved.facts()} if outcome.saved else {}),
         },
@@ -65,6 +79,19 @@ def told(spec: ShellCommand, outcome: CommandOutcome, place: ShellPlace, left: s
         # Without what is done for a model to read it, which would be wrong for who counts lines.
         value=lambda: {**payload, "output": outcome.output},
     )
+
+
+def end_of(outcome: CommandOutcome, code: int | None) -> list[str]:
+    """How a command has ended, and how much of its output is not here: parts of a result's last line."""
+    parts = ["no exit code" if code is None else f"exit {code}"]
+    if outcome.timed_out:
+        parts.append("timed out")
+    elif outcome.duration >= _NOTABLE_SECONDS:
+        parts.append(f"{outcome.duration:.0f} s")
+    if outcome.truncated_chars:
+        saved = "" if outcome.saved is None else f", all of it is in {outcome.saved.path}"
+        parts.append(f"{outcome.truncated_chars} characters left out{saved}")
+    return parts
 
 
 def conventional_code(outcome: CommandOutcome) -> int | None:
@@ -89,6 +116,19 @@ def _meaning(spec: ShellCommand, outcome: CommandOutcome, code: int | None) -> E
     if code is None:
         return ExitMeaning(failed=True, note=f"Ended by {outcome.signal or 'an unknown signal'}.")
     return explain_exit(spec.command, code)
+
+
+def _pipe(spec: ShellCommand, outcome: CommandOutcome) -> tuple[list[int], list[str]]:
+    """The statuses of the parts of the last pipeline, and what is to be said of those that failed."""
+    statuses = outcome.pipe_statuses if isinstance(outcome, ShellOutcome) else ()
+    return (list(statuses), failed_parts(spec.command, statuses)) if any(statuses[:-1]) else ([], [])
+
+
+def pipe_note(spec: ShellCommand, outcome: CommandOutcome) -> str:
+    """What the person reads below the output of parts of a pipe that failed; '' where none did."""
+    _, failed = _pipe(spec, outcome)
+    gap = "\n" if outcome.output and not outcome.output.endswith("\n") else ""
+    return f"{gap}[{', '.join(failed)}]\n" if failed else ""
 
 
 def _why_ended(spec: ShellCommand, outcome: CommandOutcome) -> tuple[ShownText, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tools.shell.exit_codes import explain_exit
@@ -26,6 +27,41 @@ def describe(info: ProcessInfo) -> dict[str, Any]:
     if info.matches:
         told["matches"] = [match.line for match in info.matches]
     return told
+
+
+def body_of(told: Mapping[str, Any]) -> str:
+    """The output in what is told of a process; where it was asked for and there is none, words for that."""
+    output = told.get("output")
+    return "" if output is None else str(output) or ("(no new output)" if told["running"] else "(no output)")
+
+
+def ending_of(told: Mapping[str, Any]) -> list[str]:
+    """Everything else that is told of a process: the parts of a result's last line."""
+    parts = [f"session_id {told['session_id']}", *_state(told)]
+    if "cwd" in told:
+        parts.append(f"cwd {told['cwd']}")
+    if "total_lines" in told:
+        first = told["offset"]
+        count = told["output"].count("\n") + 1 if told["output"] else 0
+        shown = f"lines {first}–{first + count - 1} of {told['total_lines']}" if count else "no lines"
+        parts.append(f"{shown}, counted from 0" if count else f"{shown} of {told['total_lines']} from offset {first}")
+    if "truncated_chars" in told:
+        parts.append(f"{told['truncated_chars']} characters left out")
+    if "full_output" in told:
+        parts.append(f"all of it is in {told['full_output']}")
+    if "matches" in told:
+        parts.append(f"matched: {'; '.join(told['matches'])}")
+    return [*parts, str(told.get("note") or "")]
+
+
+def _state(told: Mapping[str, Any]) -> list[str]:
+    seconds = f" for {told['seconds']:g} s" if "seconds" in told else ""
+    if told["running"]:
+        waits = [f"waits for input at: {told['waits_for']}"] if "waits_for" in told else []
+        return [f"running{seconds}", *waits]
+    if "signal" in told:
+        return [f"ended by {told['signal']}"]
+    return [f"exit {told['exit_code']}"]
 
 
 def listed(info: ProcessInfo) -> str:

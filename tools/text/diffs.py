@@ -10,11 +10,23 @@ _LONG_LINE = 400
 _AROUND_CHANGE = 80
 _CONTEXT = 2
 _MAX_COMPARED_LINES = 4000
+_MOST_HEADERS = 8
 _BLOCKS = (4096, 64, 1)
 
 
 def compact_diff(before: str, after: str, max_chars: int = 4000) -> str:
     """The changed lines with two lines around them, cut at `max_chars`; '' where only line endings differ."""
+    return _cut("\n".join(with_short_lines(_compared(before, after))), max_chars)
+
+
+def hunk_headers(before: str, after: str) -> str:
+    """Where two texts differ: the headers of their diff, `@@ -22,5 +22,5 @@`; of many the first ones."""
+    headers = [line for line in _compared(before, after) if line.startswith(("@@", "["))]
+    more = f" and {len(headers) - _MOST_HEADERS} more" if len(headers) > _MOST_HEADERS else ""
+    return " ".join(headers[:_MOST_HEADERS]) + more
+
+
+def _compared(before: str, after: str) -> list[str]:
     # Comparing only what lies between the equal ends keeps a small change in a long file cheap.
     head = _begin(before, same_head(before, after))
     tail = same_tail(before, after, min(len(before), len(after)) - head)
@@ -22,8 +34,8 @@ def compact_diff(before: str, after: str, max_chars: int = 4000) -> str:
     new_part = _lines(after[head : _end(after, len(after) - tail)])
     shift = before.count("\n", 0, head)
     if len(old_part) + len(new_part) > _MAX_COMPARED_LINES:
-        return f"[{len(old_part)} lines from line {shift + 1} became {len(new_part)}; too many to show]"
-    return _cut("\n".join(with_short_lines(_hunks(old_part, new_part, shift))), max_chars)
+        return [f"[{len(old_part)} lines from line {shift + 1} became {len(new_part)}; too many to show]"]
+    return _hunks(old_part, new_part, shift)
 
 
 def same_head(before: str, after: str) -> int:

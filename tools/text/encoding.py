@@ -35,6 +35,7 @@ _ODD_IN_RUN = re.compile("[\udc80-\udcff][^\0-\x7f]|[^\0-\x7f][\udc80-\udcff]")
 _LEAST_BYTES_FOR_ONE = 100
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 _NOT_ASCII = re.compile("[^\0-\x7f]")
+_ESCAPED_ODD = re.compile(r"\\u(dc[89a-f][0-9a-f])")
 _REPLACEMENT = "\ufffd"
 _UNICODE = frozenset({"utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"})
 
@@ -82,6 +83,12 @@ class TextFile:
             return "\r\n" if self.text.count("\n") == windows else None
         return "\n" if "\n" in self.text else None
 
+    def as_meant(self, text: str) -> str:
+        r"""`text` with the odd bytes of this file where it has their escapes, as they are shown: `\udcff`."""
+        if not self.has_odd_bytes or _ESCAPED_ODD.search(self.text):
+            return text
+        return _ESCAPED_ODD.sub(lambda found: chr(int(found[1], 16)), text)
+
     def encode(self, text: str) -> bytes:
         """`text` in the encoding of this file, with its mark, and with the odd bytes that it has.
 
@@ -89,6 +96,7 @@ class TextFile:
             UnicodeEncodeError: the encoding lacks one of the characters.
         """
         if self.has_odd_bytes:
+            text = self.as_meant(text)
             if _REPLACEMENT in text:
                 text = _with_odd_bytes(text, self.text)
             data = self.mark + text.encode(self.encoding, "surrogateescape")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tools.calling.remarks import remarked
 from tools.redaction.redactor import redact
-from tools.result import ShownText, ToolResult
+from tools.result import ERROR, ShownText, ToolResult, reason_of
 from tools.untrusted.fence import fenced
 from tools.untrusted.invisible import hidden_in, made_visible
 
@@ -19,7 +19,7 @@ _FILE_CONTENT = frozenset({"read_file", "search_files", "repo_map", "patch", "wr
 def as_data(result: ToolResult, source: str, session_id: str) -> ToolResult:
     """A result whose text others wrote, in a fence; what the person is shown stays.
 
-    A failure stays JSON with an `error`, whose words are in the fence.
+    A failure stays one, `Error: …` or JSON with an `error`, whose words are in the fence.
 
     Args:
         source: the tool's name.
@@ -31,7 +31,7 @@ def as_data(result: ToolResult, source: str, session_id: str) -> ToolResult:
     text = fenced(inner, source, session_id)
     # What shows nothing of its own is shown as its text: without the fence, which is for the model.
     shown = result.shown or (ShownText(inner, None if result.failed else ""),)
-    text = text if said is None else _with_error(result.text, text)
+    text = text if said is None else _as_error(result.text, text)
     return replace(result, text=text, shown=shown, has_fenced=True)
 
 
@@ -58,14 +58,14 @@ def without_secrets(result: ToolResult, tool: str) -> ToolResult:
 
 
 def _error_in(text: str) -> str | None:
-    """The sentence in a failure's JSON; None where it has no such form."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    said = value.get("error") if isinstance(value, dict) else None
-    return said if isinstance(said, str) else None
+    """The sentence in a failure's text; None where it has no such form."""
+    said = reason_of(text)
+    return None if said == text else said
 
 
-def _with_error(text: str, said: str) -> str:
-    return json.dumps({**json.loads(text), "error": said}, ensure_ascii=False)
+def _as_error(text: str, said: str) -> str:
+    return (
+        f"{ERROR}{said}"
+        if text.startswith(ERROR)
+        else json.dumps({**json.loads(text), "error": said}, ensure_ascii=False)
+    )

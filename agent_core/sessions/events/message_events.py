@@ -46,17 +46,26 @@ def events_from_messages(
         if text := text_of(message["content"]):
             yield AgentText(f"{turn_id}-message-{answers}", text)
         for call in message.get("tool_calls", ()):
-            yield from _call(call, cwd, results.get(call["id"]) or from_text(open_end))
+            yield from _call(call, cwd, results.get(call["id"]) or ToolResult(open_end, failed=True))
         if not message.get("unfinished"):
             answers += 1
 
 
 def _results(messages: Iterable[Message]) -> dict[str, ToolResult]:
     return {
-        message["tool_call_id"]: replace(from_text(text_of(message["content"])), images=images_in(message))
+        message["tool_call_id"]: replace(_result(message), images=images_in(message))
         for message in messages
         if message["role"] == "tool" and "tool_call_id" in message
     }
+
+
+def _result(message: Message) -> ToolResult:
+    text = text_of(message["content"])
+    outcome = message.get("outcome")
+    if outcome is None:
+        return from_text(text)
+    facts = {name: value for name, value in outcome.items() if name != "failed"}
+    return ToolResult(text, facts=facts, failed=bool(outcome.get("failed")))
 
 
 def _call(call: ToolCall, cwd: str, result: ToolResult) -> Iterator[SessionEvent]:

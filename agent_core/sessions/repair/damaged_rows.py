@@ -223,7 +223,7 @@ def _replace_message(connection: sqlite3.Connection, damage: Damage, row: _Value
         case "assistant":
             message = assistant_message(_LOST_MESSAGE, _lost_calls(connection, row))
         case "tool" if (call := _answered_call(connection, row)) is not None:
-            message = tool_message(call, error(_LOST_RESULT).text)
+            message = tool_message(call, error(_LOST_RESULT).text, {"failed": True})
         case _:
             message = injected_message(_LOST_MESSAGE)
     connection.execute(

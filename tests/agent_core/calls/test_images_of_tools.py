@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 
 import pytest
 
@@ -14,6 +13,7 @@ from agent_core.providers.choice import ModelFacts
 from tests.support.agents import Ears, assert_well_formed
 from tests.support.images import png
 from tests.support.model_server import Reply, Status, ToolCall
+from tests.support.tool_context import told_in
 from tests.support.wire_agents import PROTOCOLS, wired
 from tools.result import ResultImage, ToolResult
 
@@ -62,7 +62,7 @@ def test_a_server_that_refuses_images_is_asked_without_and_given_no_more(model_s
     raw = [request.raw.decode() for request in model_server.requests]
     assert [ENCODED in request for request in raw] == [False, True, False, False]
     assert "An image was here." in raw[-1]
-    told = json.loads(result["messages"][-2]["content"])
+    told = told_in(result["messages"][-2]["content"])
     assert "sees no images" in told["error"]
 
 

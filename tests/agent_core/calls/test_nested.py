@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from agent_core.messages import tool_call
 from agent_core.verifying.edits import UncheckedEdits
 from tests.support.hooks import hook, session_hooks, with_hooks
 from tests.support.programs import ALL, program_bench
+from tests.support.tool_context import value_of
 from tools.calling.hooks import after
 from tools.registry import ToolRegistry, registry
 from tools.result import ChangedFile, ToolResult
@@ -29,11 +28,11 @@ def _failing(times):
 
 
 def test_the_same_failing_call_counts_once_for_each_program_and_the_model_is_warned(bench):
-    payload = bench.run(_failing(5))
+    assert "read_file has failed" not in bench.told(_failing(5))
     assert len(bench.nested()) == 5
-    assert "calls_warning" not in payload
-    payload = bench.run(*[f"{ALL}read_file('none')  # {number}" for number in range(2)])
-    assert "read_file" in payload["calls_warning"]
+    assert "This call has failed 2 times" in bench.told(
+        *[f"{ALL}read_file('none')  # {number}" for number in range(2)]
+    )
 
 
 def test_a_call_that_fails_again_and_again_is_refused_in_programs_too(bench):
@@ -90,11 +89,11 @@ def test_a_check_that_a_program_makes_counts(bench):
     agent = bench.agent(code)
     result = agent.run_conversation("go", callbacks=bench.ears.callbacks())
     assert result["final_response"] == "done"
-    assert json.loads(bench.result().text)["calls"] == {"patch": 1, "terminal": 1}
+    assert value_of(bench.result())["calls"] == {"patch": 1, "terminal": 1}
     assert not [message for message in result["messages"] if message.get("injected")]
 
 
 def test_a_result_that_a_hook_of_the_session_has_written_anew_is_what_a_program_gets(bench):
     hidden = hook("post_tool_call", lambda result: {"result": result.replace("one", "***")}, matcher="read_file")
     bench.workspace = with_hooks(bench.workspace, session_hooks(hidden))
-    assert bench.output(f"{ALL}print(read_file('a.py')['content'])") == "1|*** = 1\n"
+    assert bench.output(f"{ALL}print(read_file('a.py')['output'])") == "1|*** = 1\n[lines 1–1 of 1]\n"

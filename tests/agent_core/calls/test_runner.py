@@ -16,7 +16,7 @@ from agent_core.messages import INTERRUPTED_RESULT, tool_call
 from agent_core.workspace import local_workspace
 from tests.support.agents import TEST_TOOLS, Ears, in_background
 from tests.support.services import turn_services
-from tests.support.tool_context import ScriptedApprover
+from tests.support.tool_context import ScriptedApprover, error_of
 from tests.support.waiting import wait_until
 from tools.approval.questions import Answer
 from tools.environments.guardian import Guardian
@@ -74,11 +74,6 @@ def run(tmp_path, ears):
         return [(call["id"], result) for call, result in runner.run(named)]
 
     return run
-
-
-def error_of(result):
-    assert result.failed
-    return json.loads(result.text)["error"]
 
 
 def test_calls_that_may_run_side_by_side_and_their_results_come_in_call_order(run, add_tool, ears):

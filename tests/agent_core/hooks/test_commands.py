@@ -22,7 +22,7 @@ from tests.support.hooks import hooked_agent, of_home, script
 from tests.support.processes import has_ended
 from tests.support.scripted_provider import ScriptedProvider, says, uses
 from tests.support.settings_files import configure
-from tests.support.tool_context import ScriptedApprover
+from tests.support.tool_context import ScriptedApprover, told_in
 from tests.support.waiting import wait_until
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
@@ -71,7 +71,7 @@ def bench(home: Path, tmp_path: Path, guardian: Guardian) -> Bench:
 
 def result(agent: AIAgent) -> Any:
     messages = agent._store.messages(agent.session_id)
-    return json.loads(str(next(message["content"] for message in messages if message["role"] == "tool")))
+    return told_in(str(next(message["content"] for message in messages if message["role"] == "tool")))
 
 
 def group(command: str, matcher: str = "", **options: Any) -> list[dict[str, Any]]:
@@ -128,7 +128,7 @@ def test_what_it_says_after_a_call_is_told_to_the_model(bench: Bench) -> None:
     answer = f"{SAVE}\nprint(json.dumps({{'decision': 'block', 'reason': 'Format it.'}}))"
     agent = bench.run({"PostToolUse": group(bench.program("after", answer), "Write")}, WRITE, says("Ok."))
 
-    assert "[A hook of the user's says: Format it.]" in result(agent)["note"]
+    assert result(agent)["line"] == "A hook of the user's says: Format it."
     assert bench.told()["tool_response"]["path"] == "a.txt"
 
 

@@ -21,7 +21,7 @@ from tests.support.agents import Ears, assert_well_formed, in_background, roles
 from tests.support.each import each
 from tests.support.hooks import hook, hooked_agent, into, session_hooks
 from tests.support.scripted_provider import ScriptedProvider, says, uses
-from tests.support.tool_context import ScriptedApprover
+from tests.support.tool_context import ScriptedApprover, told_in
 from tools.approval.actions import CallMcpTool
 from tools.approval.questions import Answer, Question
 from tools.mcp_port import CALL_BY_NAME
@@ -29,7 +29,7 @@ from tools.mcp_port import CALL_BY_NAME
 
 def _results(agent: AIAgent) -> list[Any]:
     messages = agent._store.messages(agent.session_id)
-    return [json.loads(str(message["content"])) for message in messages if message["role"] == "tool"]
+    return [told_in(str(message["content"])) for message in messages if message["role"] == "tool"]
 
 
 def _requests(agent: AIAgent) -> list[Any]:

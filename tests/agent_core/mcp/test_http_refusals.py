@@ -14,6 +14,7 @@ from agent_core.mcp.specs import McpLimits, ServerPolicy, ServerSpec, ServerStat
 from tests.agent_core.mcp.conftest import Open
 from tests.support.each import each
 from tests.support.mcp_http_server import HttpMcpServer, Refusal, in_words
+from tests.support.tool_context import told_in
 from tests.support.waiting import wait_until
 from tests.support.web_server import Exchange, WebServer
 
@@ -163,7 +164,7 @@ def test_a_refused_call_says_what_the_status_means_and_its_server_is_not_ready(
     servers = open_servers(server.spec(), limits=NEVER)
     begun = server.begun
     server.refusing["tools/call"] = refusal
-    assert told in json.loads(called(servers))["error"]
+    assert told in told_in(called(servers))["error"]
     now = status(servers)
     assert (now.state, now.tools) == ("failed", ("mcp__api__do",))
     assert now.error.startswith("Its calls fail. ")

@@ -8,6 +8,7 @@ import json
 from agent_core.mcp.results import to_contents, to_result, to_words
 from tests.support.each import each
 from tests.support.images import png
+from tests.support.tool_context import value_of
 from tools.result import ResultImage
 
 DATA = "QUJD" * 4_000  # 12 kB
@@ -58,7 +59,7 @@ def test_structured_content_is_told_only_where_there_is_no_text() -> None:
 def test_an_error_is_a_failed_result_with_its_text() -> None:
     result = to_result({"content": [{"type": "text", "text": "no such issue"}], "isError": True})
     assert result.failed
-    assert json.loads(result.text) == {"error": "no such issue"}
+    assert value_of(result) == {"error": "no such issue"}
     assert to_result({"isError": True}).failed
 
 

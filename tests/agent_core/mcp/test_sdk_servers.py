@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from collections.abc import Iterator
 
@@ -12,6 +11,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.mcp.specs import McpLimits, ServerSpec
 from tests.agent_core.mcp.conftest import Open
 from tests.support.mcp_servers import KEY, sdk_on_a_port, sdk_over_stdio
+from tests.support.tool_context import error_of
 from tests.support.waiting import wait_until
 from tools.result import ToolResult
 
@@ -106,5 +106,5 @@ def test_a_server_that_goes_away_fails_its_calls(open_servers: Open, transport: 
         assert servers.status()[0].state == "ready"
     result = servers.call("sdk", "add", {"a": 1, "b": 2}, CancelToken(), lambda _: None)
     assert result.failed
-    assert json.loads(result.text)["error"].startswith("MCP server 'sdk'")
+    assert error_of(result).startswith("MCP server 'sdk'")
     wait_until(lambda: servers.status()[0].state == "failed")

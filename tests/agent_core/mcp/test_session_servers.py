@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from tests.support.waiting import wait_until
 from tests.support.web_server import Exchange, WebServer
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
+from tools.result import reason_of
 
 # Opens a server that would outlive it, tells that one's process id and whether the SDK's models wait, and reads on.
 _OWNER = f"""
@@ -56,8 +56,7 @@ def say(servers: SessionServers, tool: str, server: str = "plain", **arguments: 
 def error_of(servers: SessionServers, tool: str, server: str = "plain", **arguments: object) -> str:
     result = servers.call(server, tool, arguments, CancelToken(), lambda _: None)
     assert result.failed, result.text
-    text: str = json.loads(result.text)["error"]
-    return text
+    return reason_of(result.text)
 
 
 def failure(servers: SessionServers) -> str:

@@ -19,6 +19,7 @@ from agent_core.mcp.specs import ServerSpec
 from tests.agent_core.mcp.conftest import Open
 from tests.support import mcp_misspeaking_server
 from tests.support.each import each
+from tests.support.tool_context import told_in
 
 PROPER = b'{"jsonrpc":"2.0","id":@ID@,"result":{"content":[{"type":"text","text":"said"}]}}\n'
 AS_TYPESCRIPT = b'{"result":{"content":[{"type":"text","text":"said"}]},"jsonrpc":"2.0","id":@ID@}\n'
@@ -95,7 +96,7 @@ def test_an_unreadable_answer_fails_its_call_and_says_what_was_wrong(servers: Se
     @each("case", MALFORMED)
     def all_of_them(case: str) -> None:
         data, why = MALFORMED[case]
-        said = json.loads(called(servers, "answer", writes=coded(data)))["error"]
+        said = told_in(called(servers, "answer", writes=coded(data)))["error"]
         assert "Its answer could not be read: " in said
         assert why in said
         assert called(servers, "echo", a=1) == '{"a": 1}'

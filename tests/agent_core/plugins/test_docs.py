@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from tests.support.own_tools import write
 from tests.support.plugins import forget_plugins, plugins_of
 from tests.support.scripted_provider import Script, says, uses
 from tests.support.settings_files import configure
+from tests.support.tool_context import told_in
 from tools.environments.guardian import Guardian
 from tools.registry import registry
 
@@ -54,7 +54,7 @@ def _agent(home: Path, cwd: Path, plugins: Plugins, *scripts: Script) -> AIAgent
 
 def _results(agent: AIAgent) -> list[Any]:
     messages = agent._store.messages(agent.session_id)
-    return [json.loads(str(message["content"])) for message in messages if message["role"] == "tool"]
+    return [told_in(str(message["content"])) for message in messages if message["role"] == "tool"]
 
 
 def test_the_plugin_of_the_page_adds_to_the_changelog(home: Path, tmp_path: Path, plugins: Plugins) -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.support.tool_context import make_context
+from tests.support.tool_context import error_of, make_context, value_of
 from tools import dispatch as dispatch_module
 from tools import toolbox as toolbox_module
 from tools.dispatch import dispatch
@@ -47,7 +47,7 @@ class TestBefore:
         result = call(n=1)
 
         assert result.failed
-        assert json.loads(result.text) == {"error": "Not on Sundays."}
+        assert value_of(result) == {"error": "Not on Sundays."}
 
     def test_an_empty_text_refuses_too(self, registry, call):
         registry.add_hook("pre_tool_call", lambda name, arguments, ctx: "")
@@ -65,18 +65,18 @@ class TestBefore:
     def test_arguments_that_no_longer_fit_are_refused(self, registry, call):
         registry.add_hook("pre_tool_call", lambda name, arguments, ctx: {"n": "x"})
 
-        assert "has to be a whole number" in json.loads(call(n=1).text)["error"]
+        assert "has to be a whole number" in error_of(call(n=1))
 
     @pytest.mark.parametrize("answer", [True, 5, ["x"]])
     def test_any_other_answer_refuses(self, registry, call, answer):
         registry.add_hook("pre_tool_call", lambda name, arguments, ctx: answer)
 
-        assert "it returned" in json.loads(call(n=1).text)["error"]
+        assert "it returned" in error_of(call(n=1))
 
     def test_a_hook_that_fails_refuses(self, registry, call, caplog):
         registry.add_hook("pre_tool_call", lambda name, arguments, ctx: 1 / 0)
 
-        assert "ZeroDivisionError" in json.loads(call(n=1).text)["error"]
+        assert "ZeroDivisionError" in error_of(call(n=1))
         assert "failed before a call of echo" in caplog.text
 
     def test_what_a_hook_does_to_its_copy_stays_there(self, registry, call):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.tool_context import call, make_context, payload
+from tests.support.tool_context import body_of, call, make_context
 from tools.calling.overflow import bounded
 from tools.context import ToolContext
 from tools.result import ShownText, ToolResult
@@ -43,7 +43,7 @@ def test_the_line_to_go_on_from_is_the_first_that_is_not_whole(ctx: ToolContext,
 
     head, _, rest = text.partition("\n[… ")
     line = int(rest.partition("from line ")[2].partition(" ")[0])
-    page = payload(call(ctx, "read_file", path=str(file), offset=line, limit=1))["content"]
+    page = body_of(call(ctx, "read_file", path=str(file), offset=line, limit=1))
     assert page.partition("|")[2].startswith(head.splitlines()[-1])
 
 

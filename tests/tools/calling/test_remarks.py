@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.tool_context import make_context
+from tests.support.tool_context import make_context, value_of
 from tools import dispatch as dispatch_module
 from tools import toolbox as toolbox_module
 from tools.dispatch import dispatch
@@ -52,7 +52,8 @@ def test_in_an_error(call):
         raise ToolError("Only half of it worked.")
 
     result = call(fail)
-    assert (json.loads(result.text), result.failed) == ({"error": f"Only half of it worked. {SAID}"}, True)
+    assert (result.text, result.failed) == (f"Error: Only half of it worked.\n\n{SAID}", True)
+    assert value_of(result) == {"error": f"Only half of it worked. {SAID}"}
 
 
 @pytest.mark.parametrize("text", ["plain", "[1]", "{broken"])

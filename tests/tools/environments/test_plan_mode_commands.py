@@ -12,7 +12,7 @@ import pytest
 from agent_core.agent import AIAgent
 from tests.support.programs import ProgramBench, needs_sandbox, program_bench
 from tests.support.scripted_provider import ScriptedProvider, says, uses
-from tests.support.tool_context import unfenced
+from tests.support.tool_context import told_in, unfenced
 from tools.approval.actions import RunCommand
 
 _PLANTED = "planted-81c3"
@@ -33,8 +33,8 @@ def _run(bench: ProgramBench, command: str) -> dict[str, Any]:
     agent = AIAgent("test-model", provider, workspace=bench.workspace, enabled_toolsets=("hermes-acp",))
     result = agent.run_conversation("go")
     [*_, last] = [message for message in result["messages"] if message["role"] == "tool"]
-    payload: dict[str, Any] = json.loads(unfenced(str(last["content"])))
-    return payload
+    told = told_in(unfenced(str(last["content"])))
+    return {**told, "output": told.get("body"), "note": told.get("line"), **last.get("outcome", {})}
 
 
 @needs_sandbox

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tools.environments.shell_report import REPORTING
 from tools.light_dataclass import dataclass
+from tools.shell.pipes import with_exit
 
 _TOKEN_BYTES = 8
 _MOST_GREETING, _MOST_REPORT = 256 * 1024, 16 * 1024 * 1024
@@ -94,7 +95,7 @@ def wrap(
         cwd=quoted(str(cwd)),
         setting="\n".join(lines),
         inner=quoted(inner),
-        command=quoted(command),
+        command=quoted(with_exit(command)),
         source="/dev/null",
     )
     if "\0" in script:

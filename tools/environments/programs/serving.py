@@ -20,7 +20,7 @@ from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.programs.port import CallTool
 from tools.programs.settings import ProgramSettings
-from tools.result import ToolResult
+from tools.result import ToolResult, reason_of
 
 log = logging.getLogger(__name__)
 
@@ -216,7 +216,8 @@ def _value(result: ToolResult) -> Mapping[str, Any]:
     try:
         value = json.loads(result.text)
     except (ValueError, RecursionError):
-        return {"output": result.text}
+        said = reason_of(result.text)
+        return {"error": said} if result.failed and said != result.text else {"output": result.text}
     return value if isinstance(value, dict) else {"output": value}
 
 
