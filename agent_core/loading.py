@@ -17,7 +17,8 @@ def load_for_prompt(*, for_stored: bool) -> None:
     Args:
         for_stored: the session is a stored one, which has its system prompt: what builds one is not needed yet.
     """
-    import agent_core.compressing.cut_prompts  # noqa: F401, PLC0415 - needed with the first answer
+    import agent_core.compressing.cut_prompts  # noqa: PLC0415 - needed with the first answer
+    import agent_core.verifying.final_text  # noqa: F401, PLC0415 - the same
 
     if not for_stored:
         _load_prompt_building()

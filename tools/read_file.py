@@ -29,7 +29,7 @@ SCHEMA: dict[str, Any] = {
 }
 DESCRIPTION = (
     "Read a file (text, notebook, PDF, office document, image) or list a directory. Lines come as `N|line`; `N|` is "
-    "not part of the file. `next_offset` tells where to go on."
+    "not part of the file."
 )
 _MAX_ENTRIES = 200
 _MAX_NEAR = 5

@@ -63,6 +63,7 @@ class AlwaysSession:
     def always_do(self, action: Action) -> Question:
         """As `always`, of any action."""
         before = len(self.asked)
+        self.approvals.begin_answer()
         self._gate().authorize(action)
         assert len(self.asked) == before + 1, f"not asked about: {action}"
         return self.asked[-1]
@@ -73,6 +74,7 @@ class AlwaysSession:
 
     def asks_to(self, action: Action) -> bool:
         """As `asks`, of any action."""
+        self.approvals.begin_answer()
         self._says_yes = False
         try:
             self._gate().authorize(action)

@@ -10,7 +10,7 @@ import pytest
 
 import tools.patch
 import tools.read_file  # noqa: F401 - registers the tool
-from tests.support.tool_context import ScriptedApprover, call, error_of, make_context, payload
+from tests.support.tool_context import ScriptedApprover, call, error_of, make_context, page_of, payload
 from tools.registry import registry
 from tools.result import ShownDiff, ToolResult
 
@@ -182,7 +182,7 @@ def test_a_notebook_is_edited_by_the_lines_that_read_file_shows(tmp_path: Path):
     cell = {"cell_type": "code", "source": ['x = "a"\n', "print(x)"], "outputs": [], "metadata": {}}
     (tmp_path / "a.ipynb").write_text(json.dumps({"cells": [cell], "nbformat": 4, "nbformat_minor": 5}, indent=1))
     ctx = make_context(tmp_path)
-    assert '2|x = "a"\n3|print(x)' in payload(call(ctx, "read_file", path="a.ipynb"))["content"]
+    assert '2|x = "a"\n3|print(x)' in page_of(call(ctx, "read_file", path="a.ipynb"))["content"]
     old, new = '2|x = "a"\n3|print(x)', '2|x = "b"\n3|print(x)\n4|print(x)'
     value = payload(call(ctx, "patch", path="a.ipynb", old_string=old, new_string=new))
     assert "as lines of a cell" in value["note"]

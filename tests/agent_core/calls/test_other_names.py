@@ -18,7 +18,7 @@ from tests.support.agents import Ears, make_agent
 from tests.support.each import each
 from tests.support.model_server import ModelServer, Reply, ToolCall
 from tests.support.scripted_provider import Script, ScriptedProvider, ScriptedStream, says, uses
-from tests.support.tool_context import ScriptedApprover
+from tests.support.tool_context import ScriptedApprover, told_in
 from tests.support.wire_agents import PROTOCOLS, wired
 from tools.approval.actions import RunCommand, WritePath
 from tools.environments.guardian import Guardian
@@ -95,7 +95,7 @@ CHANGED = "one = 1\ntwo = 22\nthree = 3\n"
         ("Write", {"file_path": "b.py", "content": "x\n"}, _holds("b.py", "x\n")),
         ("create_file", {"filename": "b.py", "text": "x\n"}, _holds("b.py", "x\n")),
         ("delete_file", {"target_file": A}, lambda folder, _: not (folder / A).exists()),
-        ("TodoWrite", {"todos": [{"content": "Look", "status": "in_progress"}]}, _says('"in_progress": 1')),
+        ("TodoWrite", {"todos": [{"content": "Look", "status": "in_progress"}]}, _says("1 in_progress")),
     ],
 )
 def test_a_call_by_another_name_does_the_work(
@@ -110,7 +110,7 @@ def test_a_call_by_another_name_does_the_work(
     (result,), _, _ = _turn(folder, (name, arguments))
 
     assert is_done(folder, result), result
-    assert '"error"' not in result
+    assert not _error_in(result)
 
 
 def test_the_history_cards_and_model_have_the_real_name_with_a_note(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_the_person_is_asked_about_the_real_action(tmp_path: Path) -> None:
     )
 
     assert [type(action) for action in approver.asked] == [RunCommand, WritePath]
-    assert all('"error"' in result for result in results)
+    assert all(map(_error_in, results))
     assert (tmp_path / A).exists()
 
 
@@ -159,7 +159,7 @@ def test_plan_mode_holds_for_another_name(tmp_path: Path) -> None:
         mode="plan",
     )
 
-    assert all('"error"' in result for result in results)
+    assert all(map(_error_in, results))
     assert not (tmp_path / "b.py").exists()
     assert not (tmp_path / "c.py").exists()
 
@@ -243,8 +243,7 @@ class _WeakModel(ScriptedProvider):
 
 def _error_in(result: str) -> str:
     """What a failed call says; '' for one that did its work."""
-    found = json.loads(result) if result.startswith("{") else {}
-    return str(found.get("error", "")) if isinstance(found, dict) else ""
+    return str(told_in(result).get("error", ""))
 
 
 def test_a_weak_model_recovers_from_each_slip_by_the_answer_s_words_alone(tmp_path: Path) -> None:
@@ -280,11 +279,11 @@ def test_a_weak_model_recovers_from_each_slip_by_the_answer_s_words_alone(tmp_pa
 def test_a_server_gets_back_only_names_that_it_was_told_of(
     over: Callable[..., AIAgent], model_server: ModelServer, protocol: ApiMode
 ) -> None:
-    model_server.add(Reply(tool_calls=[ToolCall("a", "functions.bash", {"cmd": "echo hi"})]), Reply("Done."))
+    model_server.add(Reply(tool_calls=[ToolCall("a", "functions.Read", {"file_path": "notes.txt"})]), Reply("Done."))
     over(wired(model_server.base_url, protocol)).chat("Go.")
 
     first, second = model_server.requests
-    assert "functions.bash" not in json.dumps(second.body["messages" if "messages" in second.body else "input"][:-1])
+    assert "functions.Read" not in json.dumps(second.body["messages" if "messages" in second.body else "input"][:-1])
     assert first.body["tools"] == second.body["tools"]
 
 

@@ -77,7 +77,7 @@ def test_small_window_reaches_other_tools_as_if_they_were_called_directly(over, 
     assert len(ears.of("plan")) == 1
     found, planned = results(model_server.requests[-1])
     assert '"name": "todo"' in found
-    assert planned == "[1 pending]"
+    assert planned == "[1 completed]"
     # The history is as the model wrote it.
     calls = [c for m in model_server.requests[-1].body["messages"] for c in m.get("tool_calls") or ()]
     assert [call["function"]["name"] for call in calls] == [MORE_TOOLS, MORE_TOOLS]

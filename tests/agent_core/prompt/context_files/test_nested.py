@@ -58,12 +58,12 @@ RULES = "\n\n[Rules of app/AGENTS.md, for work in app/]\nof the app\n[End of app
         ("read_file", {"path": "app/models.py"}),
         ("read_file", {"path": "app"}),
         ("write_file", {"path": "app/new.py", "content": "x"}),
-        ("patch", {"path": "app/models.py", "old_string": "pass", "new_string": "..."}),
+        ("patch", {"path": "app/models.py", "old_string": "pass", "new_string": "return"}),
         (
             "patch",
             {
                 "mode": "patch",
-                "patch": "*** Begin Patch\n*** Update File: app/models.py\n@@\n-pass\n+...\n*** End Patch",
+                "patch": "*** Begin Patch\n*** Update File: app/models.py\n@@\n-pass\n+return\n*** End Patch",
             },
         ),
         ("search_files", {"pattern": "pass", "path": "app"}),
