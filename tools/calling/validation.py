@@ -52,7 +52,7 @@ def _checked(entry: ToolEntry, arguments: Mapping[str, Any]) -> Checked:
     also: frozenset[str] = frozenset()
     if not is_foreign and not entry.source:
         from tools.calling.aliases import ALSO_TAKEN  # noqa: PLC0415 - not before the first call
-        from tools.calling.meaning import Unclear, named_as_ours  # noqa: PLC0415
+        from tools.calling.argument_names import Unclear, named_as_ours  # noqa: PLC0415
 
         also = ALSO_TAKEN.get(entry.name, also)
         try:

@@ -61,7 +61,9 @@ def _joined_text(one: Frame, first: Json, second: Json) -> Frame | None:
 
 
 def _only_output(update: Json) -> str | None:
-    if set(update) != {"sessionUpdate", "toolCallId", "_meta"} or set(update["_meta"]) != {"terminal_output"}:
+    if set(update) - {"status"} != {"sessionUpdate", "toolCallId", "_meta"} or set(update["_meta"]) != {
+        "terminal_output"
+    }:
         return None
     return str(update["_meta"]["terminal_output"]["data"])
 

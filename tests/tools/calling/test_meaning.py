@@ -10,7 +10,8 @@ import pytest
 
 from tests.support.each import each
 from tools.calling.aliases import ARGUMENTS, EXAMPLES, ITEMS, TOOLS, WORDS
-from tools.calling.meaning import Unclear, announced_name, compared, instead, meant_call, named_as_ours, understood
+from tools.calling.argument_names import Unclear, compared, named_as_ours
+from tools.calling.meaning import announced_name, instead, meant_call, understood
 from tools.calling.validation import checked
 from tools.registry import ToolEntry
 from tools.toolbox import Toolbox
