@@ -169,13 +169,16 @@ def farewell(verdict: Verdict, tool: str) -> str:
 
 
 def with_warning(text: str, told: str, key: str = "loop_warning") -> str:
-    """A result's text with a warning: in the object, as `key`, where it is one of JSON, else behind it."""
+    """A result's text with a warning: as `key` of a JSON object, else before the line of facts at the end."""
     if not told:
         return text
     whole = text.strip()
     if whole.startswith("{") and whole.endswith("}") and _is_object(whole):
         gap = "" if whole[1:-1].strip() == "" else ", "
         return f'{whole[:-1].rstrip()}{gap}"{key}": {json.dumps(told, ensure_ascii=False)}}}'
+    body, _, facts = text.rpartition("\n")
+    if body and facts.startswith("[") and facts.endswith("]"):
+        return f"{body}\n\n[{told}]\n{facts}"
     return f"{text}\n\n[{told}]"
 
 

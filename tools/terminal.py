@@ -52,7 +52,9 @@ def terminal(args: dict[str, Any], **kw: Any) -> ToolResult:
     if not command.strip():
         raise ToolError("terminal: `command` must be a shell command, not empty.")
     background = arguments.boolean(args, "background")
-    if told_why := waits_for_input(command, ctx.cwd, background=background, pty=arguments.boolean(args, "pty")):
+    variables = ctx.processes.memory.state().added() if ctx.processes is not None else ()
+    pty = arguments.boolean(args, "pty")
+    if told_why := waits_for_input(command, ctx.cwd, variables=variables, background=background, pty=pty):
         raise ToolError(f"terminal: {told_why}")
     if background:
         return _in_background(command, args, ctx)

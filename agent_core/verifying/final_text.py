@@ -40,9 +40,16 @@ _DOING = re.compile(
     r".*\bnow\W*$",
     re.IGNORECASE,
 )
+# It says how something is, and not what is done.
+_STATES = re.compile(
+    r"\b(?:is|are|was|were|no longer|works?|passes|returns?|raises?|throws?|gives?|invalidates?|uses?|instead"
+    r"|left)\b",
+    re.IGNORECASE,
+)
 # What makes a step one for later, for somebody else, or none.
 _NOT_NOW = re.compile(
     r"\b(?:when|whenever|once|after|if|unless|until|as soon as|later|tomorrow|in (?:the )?future|from now on"
+    r"|look forward|see how|start with"
     r"|going forward|another (?:turn|session)|you|your|not|never|\w+n't|stop|wait|leave|would|could|might)\b",
     re.IGNORECASE,
 )
@@ -75,7 +82,8 @@ def announced_step(text: str) -> str:
     last = (_sentences(text) or [""])[-1]
     if len(last) > _LONGEST_PROMISE or _NOT_NOW.search(last):
         return ""
-    return last if _PROMISE.match(last) or _DOING.match(last) else ""
+    is_doing = _DOING.match(last) is not None and _STATES.search(last) is None
+    return last if _PROMISE.match(last) or is_doing else ""
 
 
 def explains_failure(text: str) -> bool:

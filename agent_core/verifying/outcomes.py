@@ -48,6 +48,20 @@ _FAILURES = re.compile(
 )
 
 
+_EXPECTED = re.compile(r"\(ignored\)$|#\s*(?:TODO|SKIP)\b", re.IGNORECASE)
+# Lines by which they say that all is well.
+_PASSES = re.compile(
+    r"""^[ \t]*(?:
+      =+[ ](?:[^=\n]*,[ ])?\d+[ ]passed\b[^=\n]*=+[ \t]*$
+    | \d+[ ]passed(?:,[ ]\d+[ ]\w+)*[ ]in[ ][\d.]+.*$                                # pytest
+    | OK(?:[ ]\(.*\))?$ | Tests?:?[ \t]+[^\n]*\d+[ ]passed\b.*$                          # unittest, jest
+    | (?:[#ℹ][ ])fail[ ]0$                                                            # TAP
+    | test[ ]result:[ ]ok\b.*$ | (?:ok|PASS)(?:[ \t]+\S.*)?$ | \d+[ ]passing\b.*$        # cargo, go, mocha
+    )""",
+    re.MULTILINE | re.VERBOSE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class CheckOutcome:
     """Whether a check passed, and by what its failure is seen, '' for none. Neither: nothing was checked."""
@@ -67,7 +81,7 @@ def outcome_of(result: ToolResult) -> CheckOutcome:
         return CheckOutcome(passed=True)
     if code == _NOTHING_COLLECTED and "pytest" in command:
         return CheckOutcome(passed=False)
-    if seen := _seen_in(output):
+    if seen := _seen_in(output, fine=code == 0):
         return CheckOutcome(passed=False, failure=f"its output says `{seen}`")
     if code is None:
         return CheckOutcome(passed=False, failure=f"it was ended by {_signal(result)}")
@@ -92,11 +106,18 @@ def _signal(result: ToolResult) -> str:
     return next((shown.signal or "" for shown in result.shown if isinstance(shown, ShownOutput)), "")
 
 
-def _seen_in(output: str) -> str:
-    """The last line of the output that says that something failed; '' for none."""
+def _seen_in(output: str, *, fine: bool) -> str:
+    """The last line of the output that says that something failed; '' for none.
+
+    Args:
+        fine: the exit code says that all is well: then the last summary counts, not a text before it.
+    """
+    text = _COLOURS.sub("", output)
+    passed = max((match.start() for match in _PASSES.finditer(text)), default=-1) if fine else -1
     found = ""
-    for match in _FAILURES.finditer(_COLOURS.sub("", output)):
-        found = match[0].strip()
+    for match in _FAILURES.finditer(text):
+        if match.start() >= passed and not (fine and _EXPECTED.search(match[0].strip())):
+            found = match[0].strip()
     return found if len(found) <= _LONGEST else f"{found[:_LONGEST]}…"
 
 

@@ -76,6 +76,9 @@ LEFT_OUT = [
 ]
 
 MEANT = [
+    ("def a():\n    # Load existing config\n    return read()", ".py"),
+    ("def a():\n    # Preserve the original mode\n    return read()", ".py"),
+    ("def a():\n    # Keep existing permissions when replacing the file\n    return read()", ".py"),
     ("class P(Protocol):\n    def a(self) -> int:\n        ...", ".py"),
     ("def a():\n    # Nothing yet.\n    ...", ".py"),
     ('def a():\n    """Doc."""\n    ...', ".py"),

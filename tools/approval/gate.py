@@ -27,7 +27,7 @@ from tools.errors import Denied, ToolInterrupted
 
 __all__ = ["Answer", "Approvals", "Approver", "Gate", "NobodyToAsk", "Question"]
 
-_REFUSED_BY_SOMEBODY = frozenset({"person", "rule", "rule-unclear", "floor", "refused"})
+_REFUSED_BY_SOMEBODY = frozenset({"person", "rule", "rule-unclear", "floor"})
 _TOLD_WITH_REASON = frozenset({"others", "refused"})
 
 

@@ -17,6 +17,7 @@ from tools.bash.reading import UNKNOWN
 
 _ONLY_MOVES = frozenset({"cd", "pushd", "popd"})
 _MOST_TEXTS = 200
+_NO_FILES = frozenset(map(Path, ("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero")))
 
 
 def paths_of(action: Action, cwd: Path) -> frozenset[Path]:
@@ -27,7 +28,7 @@ def paths_of(action: Action, cwd: Path) -> frozenset[Path]:
     Args:
         cwd: where the relative names begin that a server is given.
     """
-    return frozenset(_known(path) for path in _named(action, cwd))
+    return frozenset(_known(path) for path in _named(action, cwd) if not _is_no_file(path))
 
 
 def changes_any(action: Action, refused: frozenset[Path], cwd: Path) -> bool:
@@ -38,6 +39,11 @@ def changes_any(action: Action, refused: frozenset[Path], cwd: Path) -> bool:
     return any(
         path in refused or path in above or not refused.isdisjoint(path.parents) for path in paths_of(action, cwd)
     )
+
+
+def _is_no_file(path: Path) -> bool:
+    """An option, or what output is thrown into: a no to the command says nothing of these."""
+    return path.name.startswith("-") or path in _NO_FILES
 
 
 def _named(action: Action, cwd: Path) -> Iterator[Path]:

@@ -265,7 +265,6 @@ ARGUMENTS: Mapping[str, Mapping[str, As]] = {
         **_are("patch", "input patchtext patchcontent unifieddiff v4a patchstring"),
         **_are("_diff", "diff blocks searchreplaceblocks"),
         **_are("edits", "edit changes replacements multiedits operations"),
-        **_are("_expected", "expectedreplacements expectedoccurrences"),
     },
     "search_files": {
         **_are(
@@ -376,7 +375,13 @@ USUAL: Mapping[str, Mapping[str, str]] = {
     "terminal": {"isinput": "false", "reset": "false"},
     "read_file": {"encoding": "utf8", "recursive": "false"},
     "write_file": {"encoding": "utf8", "overwrite": "true", "append": "false"},
-    "patch": {"encoding": "utf8", "useregex": "false", "isregex": "false"},
+    "patch": {
+        "encoding": "utf8",
+        "expectedreplacements": "1",
+        "expectedoccurrences": "1",
+        "useregex": "false",
+        "isregex": "false",
+    },
     "search_files": {"recursive": "true", "n": "true"},
 }
 """The same, where they ask for what happens anyway: the value, as names are compared."""

@@ -23,6 +23,7 @@ from tools.calling.aliases import (
 
 _NOT_COMPARED = re.compile(r"[\W_]+")
 _SHELLS = frozenset({"bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh"})
+_OPERATORS = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1"})
 _BLOCK = re.compile(
     r"^[ \t]*(?:<{5,9}|-{5,9}) ?SEARCH>?[^\n]*\n(?:(?::start_line:[^\n]*\n)?-{5,9}\n)?(.*?)^[ \t]*={5,9}[ \t]*\n(.*?)"
     r"^[ \t]*(?:>{5,9}|\+{5,9}) ?REPLACE[^\n]*$",
@@ -156,8 +157,10 @@ def _make_command(ours: dict[str, Any]) -> None:
                 ours["command"] = only
             case [shell, option, script] if shell in _SHELLS and re.fullmatch(r"-\w*c", option):
                 ours["command"] = script
-            case _:
+            case _ if _OPERATORS.isdisjoint(command):
                 ours["command"] = shlex.join(command)
+            case _:
+                raise Unclear("terminal: give `command` as one text, not as a list. Nothing was run.")
     if isinstance(more, list) and all(isinstance(word, str) for word in more) and "command" in ours:
         ours["command"] = f"{ours['command']} {shlex.join(more)}"
     elif isinstance(more, str) and "command" in ours:
@@ -212,14 +215,12 @@ def _make_search(ours: dict[str, Any]) -> None:
         del ours["file_glob"]
     if left_out:
         without = [f"!{name}" for name in (left_out if isinstance(left_out, list) else str(left_out).split(","))]
-        ours["file_glob"] = ",".join(filter(None, (ours.get("file_glob"), *without)))
+        ours["file_glob"] = ",".join(filter(None, (str(ours.get("file_glob") or ""), *without)))
 
 
 def _make_edit(ours: dict[str, Any]) -> None:
     """Edits out of blocks of SEARCH and REPLACE; a diff is a patch."""
-    diff, expected = ours.pop("_diff", None), ours.pop("_expected", None)
-    if expected is not None and _count("expected_replacements", expected) > 1 and "replace_all" not in ours:
-        ours["replace_all"] = True
+    diff = ours.pop("_diff", None)
     if isinstance(diff, str) and "patch" in ours:
         raise Unclear("patch: give one patch. Nothing was changed.")
     blocks = _blocks(diff if isinstance(diff, str) else ours.get("patch"))

@@ -199,7 +199,7 @@ def _chosen(form: str, alias: Alias, given: dict[str, Any], offered: Collection[
     tool = next((tool for tool in alias.tools if tool in offered), "")
     if tool != alias.tools[0] and tool == "terminal":
         return "", given  # a page's address is no command
-    if tool == "read_file" and "path" in alias.fixed and given.pop("recursive", False) in {True, "true"}:
+    if tool == "read_file" and "path" in alias.fixed and str(given.pop("recursive", "")).lower() == "true":
         return "search_files", {"pattern": "*", "target": "files", **given}
     return tool, given
 
@@ -230,6 +230,8 @@ def _seconds_of(tool: str, ours: dict[str, Any]) -> str:
     timeout = ours.get("timeout")
     if tool != "terminal" or not isinstance(timeout, (int, float)) or timeout < _LEAST_MILLISECONDS:
         return ""
+    if timeout % 1000:
+        return ""  # seconds, more than there are: that is said with the result
     ours["timeout"] = timeout / 1000
     return f"Its timeout is in seconds: {timeout:g} was taken as milliseconds."
 

@@ -131,7 +131,7 @@ def _found_otherwise(text: str, wanted: Replacement, name: str) -> tuple[list[Sp
             raise ToolError(f"Read {reading.how}: {problem}") from problem
         if found is None or _breaks_notebook(text, found[0], name):
             continue
-        if reading.is_lines and not all(_begins_line(text, span.start) for span in found[0]):
+        if reading.is_lines and not all(_is_lines(text, span) for span in found[0]):
             continue
         spans, note = found
         both = "old_string was" if reading.new == wanted.new else "old_string and new_string were"
@@ -139,8 +139,10 @@ def _found_otherwise(text: str, wanted: Replacement, name: str) -> tuple[list[Sp
     return None
 
 
-def _begins_line(text: str, place: int) -> bool:
-    return not text[text.rfind("\n", 0, place) + 1 : place].strip()
+def _is_lines(text: str, span: Span) -> bool:
+    """Whether whole lines are found, but for the spaces around them."""
+    rest = text[span.end :].partition("\n")[0] if text[span.end - 1 : span.end] != "\n" else ""
+    return not text[text.rfind("\n", 0, span.start) + 1 : span.start].strip() and not rest.strip()
 
 
 def _unended(text: str, wanted: Replacement) -> Span | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -15,7 +15,6 @@ from tools.patching.v4a import Hunk
 _GUTTER = re.compile(r"[ \t]*(\d+)\|")
 _ESCAPED_QUOTE = re.compile(r"\\([\"'])")
 _NESTED_QUOTE = re.compile(r"\\\\\\[\"']")
-_BARE_QUOTE = re.compile(r"(?<!\\)[\"']")
 _QUOTE_OR_BACKSLASH = re.compile(r"\\([\"'\\])")
 _ESCAPE = re.compile(r"\\([\"'\\/nrt])")
 _MEANING = {"n": "\n", "r": "\r", "t": "\t"}
@@ -47,8 +46,9 @@ def readings(old: str, new: str) -> Iterator[Reading]:
             how = "without the line numbers of read_file (`N|`)"
             yield Reading("\n".join(numbered), "\n".join(lines), how, is_lines=True)
     if _ESCAPED_QUOTE.search(old):
+        quotes = {found[1] for found in _ESCAPED_QUOTE.finditer(old)}
         yield Reading(
-            _ESCAPED_QUOTE.sub(r"\1", old), _without_backslashes(new), "without the backslashes before quotes"
+            _ESCAPED_QUOTE.sub(r"\1", old), _without_backslashes(new, quotes), "without the backslashes before quotes"
         )
     if "\\" in old and "\n" not in old and "\n" not in new:
         yield Reading(_unescaped(old), _unescaped(new), 'with \\n, \\t and \\" as the characters they stand for')
@@ -110,9 +110,13 @@ def hunk_without_numbers(hunk: Hunk) -> Hunk | None:
     )
 
 
-def _without_backslashes(new: str) -> str:
-    """The new text with its quotes read as those of the old; as it is where some have no backslash before them."""
-    if _BARE_QUOTE.search(new):
+def _without_backslashes(new: str, quotes: Collection[str]) -> str:
+    """The new text with its quotes read as those of the old; as it is where such a quote has no backslash before it.
+
+    Args:
+        quotes: those that have one in the old text.
+    """
+    if any(re.search(rf"(?<!\\){quote}", new) for quote in quotes):
         return new
     return (_QUOTE_OR_BACKSLASH if _NESTED_QUOTE.search(new) else _ESCAPED_QUOTE).sub(r"\1", new)
 

@@ -7,7 +7,7 @@ read surely runs as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -55,7 +55,9 @@ _EDITOR = Interactive(
 )
 _PAGER = Interactive("keys", "Read files with read_file, or print them with cat, head or tail.", least=1)
 _MONITOR = Interactive(
-    "keys", "Use a command that prints and ends: `ps aux`, `top -b -n 1`, `df -h`.", _words("-b -l -o --stdout")
+    "keys",
+    "Use a command that prints and ends: `ps aux`, `top -b -n 1`, `df -h`.",
+    _words("-b -l -o --stdout --export -r -P"),
 )
 _SHELL = "Give it a query, or the statements by a pipe or here-document."
 _CODE = "Give it the code: `{0} {1} '…'`, a file, or a here-document (`{0} <<'EOF'`)."
@@ -68,18 +70,28 @@ def _repl(name: str, option: str, more: str = "") -> Interactive:
 _PYTHON = _repl("python", "-c", "-m -V")
 _PROGRAMS: Mapping[str, Interactive] = {
     **dict.fromkeys(("vim", "vi", "nvim", "view", "vimdiff", "gvim", "ex"), _EDITOR),
-    **dict.fromkeys(_words("nano pico micro joe ne mcedit hx kak jed"), Interactive("keys", _EDITOR.advice)),
+    **dict.fromkeys(
+        _words("nano pico micro joe ne mcedit hx kak jed"),
+        Interactive("keys", _EDITOR.advice, _words("--health --grammar -plugin")),
+    ),
     "emacs": Interactive("keys", _EDITOR.advice, _words("--batch -batch --script -script --daemon")),
     "emacsclient": Interactive("keys", _EDITOR.advice, _words("-e --eval -n --no-wait")),
     **dict.fromkeys(("less", "more", "most"), _PAGER),
     **dict.fromkeys(("top", "htop", "btop", "atop", "glances", "iotop", "nvtop"), _MONITOR),
     **dict.fromkeys(
-        ("mc", "ranger", "nnn", "lazygit", "tig", "k9s"),
-        Interactive("keys", "Use commands that print and end (ls, git log, git status, kubectl get)."),
+        ("ranger", "nnn", "lazygit", "tig", "k9s"),
+        Interactive(
+            "keys", "Use commands that print and end (ls, git log, git status, kubectl get).", _words("info version")
+        ),
     ),
     **dict.fromkeys(("python", "python2", "python3", "pypy", "pypy3"), _PYTHON),
     "ipython": _repl("ipython", "-c", "-m"),
-    **dict.fromkeys(("node", "nodejs"), _repl("node", "-e", "-p --eval --print --check -c --test --run -v")),
+    **dict.fromkeys(
+        ("node", "nodejs"),
+        _repl(
+            "node", "-e", "-p --eval --print --check -c --test --run -v --v8-options --prof-process --completion-bash"
+        ),
+    ),
     "irb": Interactive("lines", "Run code with `ruby -e '…'` or a file.", most=0),
     "ghci": Interactive("lines", "Run code with `ghc -e '…'` or runghc.", _words("-e"), most=0),
     "lua": _repl("lua", "-e", "-v"),
@@ -117,7 +129,7 @@ _PROGRAMS: Mapping[str, Interactive] = {
     "sftp": Interactive("lines", "Use `scp`, or `sftp -b FILE`.", _words("-b"), least=1),
     "telnet": Interactive("lines", "Use `nc -z HOST PORT` or curl.", least=1),
     **dict.fromkeys(
-        _words("visudo vipw vigr sudoedit"), Interactive("editor", "Ask the user to change it.", _words("-c"))
+        _words("visudo vipw vigr sudoedit"), Interactive("editor", "Ask the user to change it.", _words("-c --check"))
     ),
 }
 
@@ -159,7 +171,11 @@ _VERBS: Mapping[tuple[str, str], _Verb] = {
     ("git", "clean"): _Verb("lines", "Name the paths: `git clean -f PATH`.", _words("-i --interactive")),
     ("git", "config"): _Verb("editor", "Set one value: `git config KEY VALUE`.", _words("-e --edit")),
     ("git", "branch"): _Verb("editor", "Use `git config branch.NAME.description '…'`.", _words("--edit-description")),
-    ("git", "mergetool"): _Verb("keys", "Read the conflicts with read_file and solve them with patch."),
+    ("git", "mergetool"): _Verb(
+        "keys",
+        "Read the conflicts with read_file and solve them with patch.",
+        unless=_words("--tool-help -y --no-prompt"),
+    ),
     ("svn", "commit"): _Verb("editor", "Give the message: `svn commit -m '…'`.", unless=_MESSAGE),
     ("hg", "commit"): _Verb(
         "editor", "Give the message: `hg commit -m '…'`.", unless=_MESSAGE | _words("-l --logfile")
@@ -200,10 +216,13 @@ _THROUGH = _words(
 _NAMES = frozenset(_PROGRAMS) | {program for program, _ in _VERBS} | {"man"}
 
 
-def waits_for_input(command: str, cwd: Path, *, background: bool = False, pty: bool = False) -> str:
+def waits_for_input(
+    command: str, cwd: Path, *, variables: Collection[str] = (), background: bool = False, pty: bool = False
+) -> str:
     """What the model is told of a command that would wait for somebody to type; '' where nothing says that it would.
 
     Args:
+        variables: names of those that the shell has from earlier commands.
         background: it is started in the background, where the model itself can type into it.
         pty: it runs at a terminal.
     """
@@ -212,7 +231,7 @@ def waits_for_input(command: str, cwd: Path, *, background: bool = False, pty: b
     from tools.bash.read import read_command  # noqa: PLC0415 - loaded with the first command that may be one
 
     reading = read_command(command, cwd)
-    if reading.doubts or _sets_editor(reading):
+    if reading.doubts or _sets_editor(reading) or any(map(_EDITORS_SET.fullmatch, variables)):
         return ""
     printed_on = [call.input.source for call in reading.invocations]
     for call in reading.invocations:

@@ -21,19 +21,35 @@ _BROKEN_PIPE = 141
 _SHOWN_CHARS = 60
 # Shells that say what they do would say this, too.
 _TALKATIVE = re.compile(r"\bset\s+[-+]\w*[xv]|xtrace|verbose")
+# After these `command exit` may be something else.
+_REDEFINES = re.compile(r"\benable\b|\balias\b|\bcommand\s*\(|\bfunction\s+command\b")
 _EXIT = "\ncommand exit"
 
 
 def with_exit(command: str) -> str:
     """The command with an `exit` behind it where it has a pipe; itself where the line could be taken for its own."""
-    if "|" not in command or command.endswith("\\") or _TALKATIVE.search(command):
+    if "|" not in command or command.endswith("\\"):
+        return command
+    if _TALKATIVE.search(command) or _REDEFINES.search(command):
         return command
     tree = _tree(command)
-    if tree is None or tree.has_error:
-        return command
-    kinds = [node.type for node in _nodes(tree)]
-    # A here-document that is not ended would go on with it.
-    return f"{command}{_EXIT}" if kinds.count("heredoc_start") == kinds.count("heredoc_end") else command
+    return f"{command}{_EXIT}" if tree is not None and not tree.has_error and _is_ended(tree, command) else command
+
+
+def _is_ended(tree: Node, command: str) -> bool:
+    """Whether bash takes all here-documents for ended, which is stricter than the grammar: else it would go on with
+    the next line, whatever that is.
+    """
+    text = command.encode()
+    names = [text[node.start_byte : node.end_byte] for node in _nodes(tree) if node.type == "heredoc_start"]
+    ends = [node.start_byte for node in _nodes(tree) if node.type == "heredoc_end"]
+    if len(names) != len(ends):
+        return False
+    for name, end in zip(names, sorted(ends), strict=True):
+        line = text[text.rfind(b"\n", 0, end) + 1 :].partition(b"\n")[0]
+        if (line.lstrip(b"\t") if b"<<-" in text else line) != re.sub(rb"[\"'\\]", b"", name):
+            return False
+    return True
 
 
 def failed_parts(command: str, statuses: Sequence[int]) -> list[str]:

@@ -44,6 +44,7 @@ _HOW = (
 )
 _WHERE = r"(?: (?:here|below|above|from here|after this|needed))?"
 _KEPT = r"(?:existing|previous|original|remaining|rest|unchanged|other|earlier|current|same)"
+_KEEP = r"(?:keep|leave|retain|preserve) (?:the |all |your )?"
 _THE_REST = rf"(?:the )?(?:rest|remainder)(?: of)?(?: (?:the|this|your|my|its))?(?: \w+)?(?: {_WHAT})?"
 _EXPLICIT = re.compile(
     "|".join(
@@ -52,9 +53,9 @@ _EXPLICIT = re.compile(
             rf"(?:the )?(?:rest|remainder) of (?:the |this |your )?(?:existing |original |\w+ )?{_WHAT}",
             rf"(?:the |all |your )?(?:{_KEPT} )+(?:\w+ )?{_WHAT}{_HOW}",
             rf"(?:{_WHAT} )?(?:un(?:changed|modified|touched)|no(?: further| other)? changes?)(?: {_WHAT})?{_WHERE}",
-            rf"(?:the |your |all |\w+ )?(?:existing|unchanged) {_WHAT}",
+            rf"(?:the |your |all )?(?:existing|unchanged) {_WHAT}",
             rf"(?:everything|all)(?: else)?(?: \w+)?(?! (?:is )?here){_HOW}",
-            rf"(?:keep|leave|retain|preserve) (?:the |all )?{_KEPT}.*",
+            rf"{_KEEP}(?:{_KEPT} )+(?:\w+ )?(?:of (?:the |this |your )?)?{_WHAT}{_WHERE}",
             r"(?:same|as) (?:as )?(?:before|above|in the original)",
             r"(?:(?:code|content|lines?|text) )?(?:omitted|elided|truncated)(?: for brevity)?",
             r"snip(?:ped)?",

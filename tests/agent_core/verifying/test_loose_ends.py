@@ -91,6 +91,9 @@ ANNOUNCE = [
     "Then let me verify that it works.", "The edit is in. Now, let me re-run pytest:",
 ]  # fmt: skip
 END = [
+    "- Now creating a duplicate returns 409", "Now writing to a closed file raises ValueError.",
+    "Running `make test` is green now.", "Let me start with the answer: 42", "Let's see how it goes.",
+    "Next, updating docs is left for a follow-up", "I'm going to look forward to the review.",
     "Done.", "All tests pass.", "I've fixed the bug and run the tests.", "Let me know if you need anything else.",
     "I'll run the tests once you have installed the dependency.", "If you like, I'll update the docs as well.",
     "I will not change that file.", "You can now run the tests.", "To start it, run `make run`.", "Shall I run them?",

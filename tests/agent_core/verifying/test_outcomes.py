@@ -49,6 +49,19 @@ def test_what_a_runner_prints_of_success_is_no_failure(output):
 
 
 @each(
+    "output",
+    [
+        "----- Captured log call -----\nerror: bad\n==== 3 passed in 0.1s ====",
+        "make: *** [x] Error 1 (ignored)\ndone",
+        "not ok 2 - later # TODO\n# fail 0",
+        "==== 1 failed in 0.2s ====\n==== 4 passed in 0.2s ====",
+    ],
+)
+def test_a_failure_before_a_later_success_or_one_that_was_expected_is_none(output):
+    assert outcome_of(ran("make test", 0, f"{output}\n")).passed
+
+
+@each(
     ("command", "code", "statuses", "failure"),
     [
         ("pytest -q | tail -3", 0, [1, 0], "it ended with exit code 1 before the pipe"),

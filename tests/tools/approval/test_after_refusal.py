@@ -151,3 +151,9 @@ def test_after_a_refused_rm_the_deletion_by_a_patch_of_the_same_answer_asks_the_
     assert "may change what was just refused (“run: rm -rf static”)" in told[1]
     # The model has read the no: what it does then is its decision, in a mode that allows edits.
     assert not (work / "static" / "a.css").exists()
+
+
+def test_what_output_is_thrown_into_is_nothing_that_was_refused(work: Path) -> None:
+    of = approvals(work)
+    refuse(of, RunCommand("cat secret.txt 2>/dev/null", work, outside=True))
+    assert of.decide(RunCommand("pytest -q . 2>/dev/null", work / "other")).cause != "refused"

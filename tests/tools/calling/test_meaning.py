@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from typing import Any
 
@@ -78,8 +79,6 @@ RUN: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("str_replace", {"path": "a.py", "old_str": OLD, "new_str": NEW}, "patch", EDIT),
     ("replace", {"file_path": "a.py", "old_string": OLD, "new_string": NEW, "expected_replacements": 1}, "patch",
      EDIT),
-    ("replace", {"file_path": "a.py", "old_string": OLD, "new_string": "", "expected_replacements": 2}, "patch",
-     {"path": "a.py", "old_string": OLD, "new_string": "", "replace_all": True}),
     ("replace_in_file", {"path": "a.py", "diff": BLOCK}, "patch", {"path": "a.py", "edits": BLOCK_EDITS}),
     ("StrReplaceFile", {"path": "a.py", "edit": {"old": OLD, "new": NEW}}, "patch",
      {"path": "a.py", "edits": [{"old_string": OLD, "new_string": NEW}]}),
@@ -353,3 +352,36 @@ def test_the_registry_s_tools_are_found_by_default() -> None:
     load_builtin_tools()
 
     assert meant_call("bash", {"command": "ls"}, {"terminal"}, Toolbox().get).name == "terminal"
+
+
+def test_arguments_of_any_kind_raise_nothing_but_what_is_unclear(entries: dict[str, ToolEntry]) -> None:
+    odd: list[Any] = [None, True, 0, -1.5, 10**30, "", "x", "{", [], [1], [None], ["a", {}], {}, {"a": [1]}]
+    chance = random.Random(7)
+    for alias, (tool, *_) in [(name, TOOLS[name].tools or ("",)) for name in TOOLS]:
+        names = [*ARGUMENTS.get(tool, {}), *(entries[tool].schema["properties"] if tool in entries else ())]
+        for _ in range(60):
+            chosen = chance.sample(names, min(len(names), chance.randint(1, 4)))
+            given = {name: chance.choice(odd) for name in chosen}
+            for called in (alias, tool):
+                try:
+                    understood(called, given, entries, entries.get)
+                except Unclear:
+                    continue
+
+
+def test_a_number_of_replacements_that_is_expected_is_not_taken_for_all(entries: dict[str, ToolEntry]) -> None:
+    edit = {"path": "a.py", "old_string": "a", "new_string": "b"}
+    assert (
+        "replace_all" not in meant_call("patch", {**edit, "expected_replacements": 2}, entries, entries.get).arguments
+    )
+    assert checked(entries["patch"], {**edit, "expected_replacements": 2}).problem
+    assert not checked(entries["patch"], {**edit, "expected_replacements": 1}).problem
+
+
+def test_a_list_with_operators_of_the_shell_is_no_command(entries: dict[str, ToolEntry]) -> None:
+    assert meant_call("shell", {"command": ["cd", "x", "&&", "ls"]}, entries, entries.get).name == "shell"
+
+
+def test_a_timeout_that_is_no_whole_number_of_thousands_stays_seconds(entries: dict[str, ToolEntry]) -> None:
+    given = {"command": "make", "timeout": 7200}
+    assert meant_call("bash", given, entries, entries.get).arguments["timeout"] == 7200

@@ -77,6 +77,10 @@ NUMBERS, QUOTES, ESCAPES, ENTITIES = "line numbers", "backslashes before quotes"
 NUMBERED = "def f():\n    return 1\n\ndef g():\n    return 2\n"
 
 SLIPS = (
+    Case(
+        "escaped quotes around an apostrophe", 'print("fine")\n', r'print(\"fine\")', r'print(\"it\'s fine\")',
+        'print("it\'s fine")\n', "backslashes before quotes",
+    ),
     Case("line numbers in both", NUMBERED, "4|def g():\n5|    return 2", "4|def g():\n5|    x = 2\n6|    return x",
          "def f():\n    return 1\n\ndef g():\n    x = 2\n    return x\n", NUMBERS),
     Case("line numbers in the old text", NUMBERED, "2|    return 1\n3|\n", "    return 3\n\n",

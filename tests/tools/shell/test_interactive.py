@@ -42,6 +42,7 @@ WAIT = [
     ("sudo visudo", "the user"),
 ]  # fmt: skip
 RUN = [
+    "mc ls s3/b", "hx --health", "k9s info", "node --v8-options", "git mergetool --tool-help", "atop -r f",
     "echo vim", "which vim", "command -v vim", "apt-get install -y vim", "git config core.editor vim",
     "vim --version",
     "vim -es -c '%s/a/b/' -c wq a.py", "vim -c wq a.py", "vim +qall", "emacs --batch -l a.el",
@@ -119,3 +120,8 @@ def test_the_terminal_answers_at_once_and_asks_nobody(tmp_path: Path, mode: str)
     result = call(context, "terminal", command="cd src && vim a.py")
     assert result.failed
     assert error_of(result).startswith("terminal: `vim` waits for keys at a screen, and nobody can type here.")
+
+
+def test_an_editor_that_the_shell_was_told_earlier_is_used():
+    assert waits_for_input("git rebase -i HEAD~2", Path("/srv"), variables={"HOME"})
+    assert waits_for_input("git rebase -i HEAD~2", Path("/srv"), variables={"GIT_EDITOR"}) == ""

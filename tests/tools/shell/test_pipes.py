@@ -43,6 +43,9 @@ SILENT = {
 UNTOUCHED = {
     "unfinished quotes": "false | echo 'a",
     "unfinished here-document": "cat <<END | cat\ntext",
+    "a here-document whose end has a blank": "cat > a.md <<EOF\n| a | b |\nEOF ",
+    "a here-document whose end is indented": "cat > a.md <<EOF\n| a | b |\n  EOF",
+    "a shell without its exit": "enable -n exit; false | cat",
     "a line that goes on": "false | cat \\",
     "a shell that says what it does": "set -x; false | cat",
     "a shell that shows its lines": "set -v\nfalse | cat",
