@@ -37,7 +37,7 @@ def check_news(database: Path, session: str, tasks: Sequence[dict[str, Any]]) ->
     for task in tasks:
         if task["tells"] and task["state"] in ("done", "failed"):
             times = sum(text.count(f"{task['id']} ended") for text in texts)
-            times += any(f'"{task["id"]}", "running": false' in text for text in seen)
+            times += any(re.search(rf"session_id {task['id']} · (?:exit|ended)", text) for text in seen)
             assert times == 1, f"the end of {task} was told {times} times"
 
 

@@ -18,7 +18,7 @@ LAST_PROCESS = "@LAST@"
 
 _ORDER = re.compile(r"\bDO ([a-z_0-9]+) (?=\{)", re.IGNORECASE)
 _PICTURE = re.compile(r"\bSHOW (\S+)")
-_PROCESS = re.compile(r'"session_id": ?"([^"]+)"')
+_PROCESS = re.compile(r"\[session_id (\w+) ")
 _DECODER = json.JSONDecoder()
 
 
