@@ -93,3 +93,8 @@ def test_the_registries_are_plain_names_each_once() -> None:
     hosts = [registry.host for registry in REGISTRIES]
     assert hosts == [host_name(host) for host in hosts]
     assert len(hosts) == len(set(hosts))
+
+
+def test_an_allowed_host_that_is_denied_too_is_not_told_as_reached():
+    rules = HostRules(NetworkRules(allow=("a.example", "b.example"), deny=("b.example",), registries=False))
+    assert rules.told() == ("a.example",)
