@@ -74,7 +74,7 @@ class HostRules:
 
     def told(self, most: int = 6) -> tuple[str, ...]:
         """What is reached without a question, in words; of hosts with names `most`."""
-        hosts = [*(one.told for one in self._allow if not self.denies(one.name, one.port or 443)), *sorted(self._remotes)]
+        hosts = [*(e.told for e in self._allow if not self.denies(e.name, e.port or 443)), *sorted(self._remotes)]
         more = (f"{len(hosts) - most} more",) if len(hosts) > most else ()
         return (*(("package registries",) if self._registries else ()), *hosts[:most], *more)
 
