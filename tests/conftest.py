@@ -20,6 +20,7 @@ import pytest
 
 from agent_core.providers.catalog import SERVICES
 from tests.support.model_server import ModelServer
+from tools.environments.guardian import Guardian
 from tools.environments.own_programs import PROGRAMS
 
 _VENDOR_KEYS = ("OPENAI_", "ANTHROPIC_", "OPENROUTER_", "HERMES_")
@@ -196,3 +197,10 @@ def model_server() -> Iterator[ModelServer]:
     """A fake model server without a script: the test adds replies."""
     with ModelServer() as server:
         yield server
+
+
+@pytest.fixture
+def guardian() -> Iterator[Guardian]:
+    guardian = Guardian()
+    yield guardian
+    guardian.kill_all()

@@ -22,7 +22,7 @@ from agent_core.config import ConfigSource
 from agent_core.errors import RequestError
 from agent_core.home import Home
 from agent_core.prompt_parts import SaidPart, SaidText
-from tests.support.agent_end import RawClient, raw_client
+from tests.support.agent_end import RawClient
 from tests.support.editor import Editor, RpcError
 from tests.support.in_memory import serving
 from tests.support.model_server import Gate, ModelServer, Reply
@@ -192,12 +192,6 @@ class _Worker:
 
 
 _Made = tuple[AheadOfSdk, _Prompting, _Worker]
-
-
-@pytest.fixture
-def client() -> Iterator[RawClient]:
-    with raw_client() as made:
-        yield made
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +31,6 @@ _PLAIN = ClientCapabilities()
 _SHOWN = Shown({"modes": {"currentModeId": "default"}, "configOptions": [{"id": "model"}]}, editor_terminals=False)
 _OFFLINE = ServerOptions(model="offline", provider="offline")
 _INITIALIZE = {"id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
-
-
-@pytest.fixture
-def client() -> Iterator[RawClient]:
-    with raw_client() as made:
-        yield made
 
 
 def _memory(home: Path, options: ServerOptions = _OFFLINE, **environ: str) -> FirstAnswer:

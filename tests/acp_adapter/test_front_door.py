@@ -6,7 +6,6 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from acp_adapter.jsonrpc import RequestMeta
 from agent_core.config import Configuration, Overrides, load
 from agent_core.errors import SettingsError
 from agent_core.home import Home
-from tests.support.agent_end import RawClient, raw_client, unread
+from tests.support.agent_end import RawClient, unread
 from tests.support.editor import Editor
 from tests.support.waiting import wait_until
 
@@ -27,12 +26,6 @@ _ROOT = Path(__file__).parents[2]
 _OFFERS = {"x": 1, "fs": {"readTextFile": True}}
 _READS = ClientCapabilities(read_files=True)
 _INITIALIZE = {"id": 1, "method": "initialize", "params": {"protocolVersion": 1, "clientCapabilities": _OFFERS}}
-
-
-@pytest.fixture
-def client() -> Iterator[RawClient]:
-    with raw_client() as made:
-        yield made
 
 
 @pytest.fixture

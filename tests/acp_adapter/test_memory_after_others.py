@@ -50,11 +50,6 @@ async def editor(home: Path) -> AsyncIterator[Editor]:
         yield made
 
 
-@pytest.fixture
-async def talk(editor: Editor, home: Path, workspace: Path) -> Talk:
-    return await Talk.begin(editor, home, workspace)
-
-
 def read(path: Path) -> str:
     return f"call read_file {json.dumps({'path': str(path)})}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from agent_core.sessions.events.message_events import events_from_messages
 from agent_core.sessions.library import SessionLibrary
 from agent_core.trajectories.sharegpt import conversations
 from tests.acp_adapter.commands.talk import Talk
-from tests.support.editor import ZED, Editor
+from tests.support.editor import ZED
 from tests.support.editor_policies import reject
 from tests.support.file_memory import install
 from tests.support.in_memory import serving
@@ -27,18 +27,6 @@ from tools.registry import registry
 
 def remember(content: str, **more: str) -> str:
     return f"call memory {json.dumps({'action': 'add', 'content': content, **more})}"
-
-
-@pytest.fixture
-async def editor(home: Path) -> AsyncIterator[Editor]:
-    async with serving(home) as made:
-        await made.initialize(ZED)
-        yield made
-
-
-@pytest.fixture
-async def talk(editor: Editor, home: Path, workspace: Path) -> Talk:
-    return await Talk.begin(editor, home, workspace)
 
 
 @pytest.fixture

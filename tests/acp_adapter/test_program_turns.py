@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +21,6 @@ _META = "hermes"
 
 def _program(code: str) -> str:
     return f"call execute_code {json.dumps({'code': code})}"
-
-
-@pytest.fixture
-async def editor(home: Path) -> AsyncIterator[Editor]:
-    async with serving(home) as made:
-        await made.initialize(ZED)
-        yield made
 
 
 async def _session(editor: Editor, workspace: Path, mode: str = "dont_ask") -> str:

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from acp_adapter.client_io import files, writing
-from tests.support.editor import ZED, Editor, RpcError
+from tests.support.editor import Editor, RpcError
 from tests.support.editor_policies import allow, never, reject
 from tests.support.in_memory import serving
 from tests.support.merged_view import merged_view
-
-
-@pytest.fixture
-async def editor(home: Path) -> AsyncIterator[Editor]:
-    async with serving(home) as made:
-        await made.initialize(ZED)
-        yield made
 
 
 @pytest.fixture

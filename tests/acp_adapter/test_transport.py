@@ -6,7 +6,7 @@ import asyncio
 import functools
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -16,12 +16,6 @@ from acp_adapter.jsonrpc import RequestMeta
 from acp_adapter.transport import ClientGone, Transport
 from tests.support.agent_end import RawClient, raw_client, unread
 from tests.support.waiting import wait_until
-
-
-@pytest.fixture
-def client() -> Iterator[RawClient]:
-    with raw_client() as made:
-        yield made
 
 
 def _attached(client: RawClient) -> Transport:

@@ -9,8 +9,10 @@ import pytest
 
 from tests.support.agents import TEST_TOOLS
 from tests.support.bedrock_server import SECRET, BedrockServer
+from tests.support.file_bench import FileBench
+from tests.support.side_tasks import Clock
 from tests.support.token_endpoint import TokenEndpoint
-from tests.support.wire_agents import Connections, agent_over
+from tests.support.wire_agents import PROTOCOLS, Connections, agent_over
 from tools.registry import Parallel, registry
 
 AddTool = Callable[..., None]
@@ -70,3 +72,20 @@ def aws_settings(monkeypatch, tmp_path):
 def bedrock_server(aws_settings):
     with BedrockServer() as server:
         yield server
+
+
+@pytest.fixture(params=PROTOCOLS)
+def protocol(request):
+    return request.param
+
+
+@pytest.fixture
+def bench(tmp_path):
+    bench = FileBench(tmp_path)
+    yield bench
+    bench.database.close()
+
+
+@pytest.fixture
+def clock():
+    return Clock()

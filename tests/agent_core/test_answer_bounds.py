@@ -22,7 +22,7 @@ from tests.support.choices import choice_for
 from tests.support.dripping import HEAD, Dripping
 from tests.support.model_anthropic import sse
 from tests.support.model_replies import Garbage, Reply, ToolCall, event
-from tests.support.wire_agents import KEY, PROTOCOLS, wired
+from tests.support.wire_agents import KEY, wired
 
 NOTE = "too large"
 
@@ -45,11 +45,6 @@ SAID: dict[str, Callable[[str], bytes]] = {
     "anthropic_messages": anthropic,
     "codex_responses": responses,
 }
-
-
-@pytest.fixture(params=PROTOCOLS)
-def protocol(request):
-    return request.param
 
 
 def assert_ended(outcome, ears, kept: str) -> None:

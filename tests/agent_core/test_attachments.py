@@ -9,7 +9,7 @@ import pytest
 from agent_core.providers.choice import Dialect, ModelFacts
 from tests.support.agents import Ears, assert_well_formed
 from tests.support.model_server import Reply, Status
-from tests.support.wire_agents import PROTOCOLS, wired
+from tests.support.wire_agents import wired
 
 PDF = base64.b64encode(b"%PDF-1.7\n\x00\xff").decode()
 PNG = base64.b64encode(b"\x89PNG\r\n").decode()
@@ -34,11 +34,6 @@ REFUSALS = {
     "an image too large": Status(400, {"error": {"message": "image exceeds 5 MB maximum: 6 > 5", "type": "error"}}),
     "a request too large": Status(413, {"error": {"message": "Request entity too large", "type": "error"}}),
 }
-
-
-@pytest.fixture(params=PROTOCOLS)
-def protocol(request):
-    return request.param
 
 
 @pytest.fixture

@@ -6,18 +6,11 @@ import itertools
 import json
 import random
 
-import pytest
-
 from tests.support.model_server import Reply, ToolCall
-from tests.support.wire_agents import PROTOCOLS, wired
+from tests.support.wire_agents import wired
 from tests.support.wire_entries import PARTS, entries, head
 
 TURNS = 50
-
-
-@pytest.fixture(params=PROTOCOLS)
-def protocol(request):
-    return request.param
 
 
 def script(chance, number):

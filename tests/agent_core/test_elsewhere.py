@@ -25,7 +25,6 @@ from tools.approval.rules.matching import denied_by
 from tools.approval.rules.parsing import parse_rule
 from tools.dispatch import dispatch
 from tools.environments.backends import forget_backend, register_backend
-from tools.environments.guardian import Guardian
 from tools.errors import CommandError
 from tools.settings import ToolSettings
 from tools.toolsets import load_tools
@@ -34,13 +33,6 @@ from tools.toolsets import load_tools
 @pytest.fixture(autouse=True)
 def _tools():
     load_tools()
-
-
-@pytest.fixture
-def guardian():
-    guardian = Guardian()
-    yield guardian
-    guardian.kill_all()
 
 
 @pytest.fixture(scope="module")

@@ -24,14 +24,9 @@ from tests.support.model_server import Status as Answer
 from tests.support.raw_server import RawServer, event_stream
 from tests.support.strict_protocols import PROBLEMS
 from tests.support.waiting import wait_until
-from tests.support.wire_agents import KEY, PROTOCOLS, patient, wired
+from tests.support.wire_agents import KEY, patient, wired
 
 TEXT = "Hello there, all is well."
-
-
-@pytest.fixture(params=PROTOCOLS)
-def protocol(request):
-    return request.param
 
 
 def refusal(status, message, headers=None, **more):

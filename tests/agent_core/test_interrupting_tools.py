@@ -11,14 +11,6 @@ from agent_core.messages import INTERRUPTED_RESULT
 from tests.support.agents import assert_well_formed, in_background, make_agent
 from tests.support.scripted_provider import says, uses
 from tests.support.tool_context import told_in
-from tools.environments.guardian import Guardian
-
-
-@pytest.fixture
-def guardian():
-    guardian = Guardian()
-    yield guardian
-    guardian.kill_all()
 
 
 def results_of(messages):

@@ -15,11 +15,6 @@ from tests.support.wire_agents import PROTOCOLS, wired
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
 
 
-@pytest.fixture(params=PROTOCOLS)
-def protocol(request):
-    return request.param
-
-
 def test_a_turn_with_thoughts_parallel_calls_and_an_answer(model_server, over, protocol, tmp_path):
     for name in ("a", "b"):
         (tmp_path / f"{name}.txt").write_text(f"this is {name}\n")

@@ -14,16 +14,8 @@ from tests.support.services import turn_services
 from tests.support.tool_context import ScriptedApprover
 from tools.approval.actions import ReadPath, RunCommand, WritePath
 from tools.context import CommandSpec, TodoItem
-from tools.environments.guardian import Guardian
 from tools.errors import Denied, ToolInterrupted
 from tools.settings import ReadSettings, ToolSettings
-
-
-@pytest.fixture
-def guardian():
-    guardian = Guardian()
-    yield guardian
-    guardian.kill_all()
 
 
 def context_of(workspace, token=None, allowed=None, services=None, output=None):

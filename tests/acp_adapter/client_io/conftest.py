@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +42,10 @@ def local() -> Iterator[LocalEnvironment]:
     yield environment
     environment.close()
     guardian.kill_all()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "f.txt"
+    path.write_bytes(b"saved\n")
+    return path

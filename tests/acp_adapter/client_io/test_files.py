@@ -24,13 +24,6 @@ from tools.files.searching import SearchQuery
 READ, WRITE = "fs/read_text_file", "fs/write_text_file"
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    path = tmp_path / "f.txt"
-    path.write_bytes(b"saved\n")
-    return path
-
-
 async def refuse(_: Params) -> Any:
     raise RpcError(-32603, "not now")
 

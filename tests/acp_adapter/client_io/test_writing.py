@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,13 +19,6 @@ from tools.environments.local_files import LocalFileSystem
 from tools.errors import FileAccessError, ToolInterrupted
 
 READ, WRITE = "fs/read_text_file", "fs/write_text_file"
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    path = tmp_path / "f.txt"
-    path.write_bytes(b"saved\n")
-    return path
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +12,6 @@ from tests.acp_adapter.commands.talk import Talk
 from tests.support.editor import JETBRAINS, PLAIN, ZED, Editor
 from tests.support.editor_policies import after, never
 from tests.support.in_memory import serving
-
-
-@pytest.fixture
-async def editor(home: Path) -> AsyncIterator[Editor]:
-    async with serving(home) as made:
-        await made.initialize(ZED)
-        yield made
-
-
-@pytest.fixture
-async def talk(editor: Editor, home: Path, workspace: Path) -> Talk:
-    return await Talk.begin(editor, home, workspace)
 
 
 @pytest.mark.parametrize(

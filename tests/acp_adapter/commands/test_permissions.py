@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.acp_adapter.commands.talk import Talk
 from tests.support.delegating import delegates
-from tests.support.editor import ZED, Editor
 from tests.support.editor_policies import pick
-from tests.support.in_memory import serving
 from tools.environments.sandbox.probe import probe
-
-
-@pytest.fixture
-async def editor(home: Path) -> AsyncIterator[Editor]:
-    async with serving(home) as made:
-        await made.initialize(ZED)
-        yield made
-
-
-@pytest.fixture
-async def talk(editor: Editor, home: Path, workspace: Path) -> Talk:
-    return await Talk.begin(editor, home, workspace)
 
 
 def _asked(talk: Talk) -> list[object]:

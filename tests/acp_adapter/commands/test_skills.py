@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.live.kept_rows import read_state
 from tests.acp_adapter.commands.talk import Talk
-from tests.support.editor import ZED, Editor
+from tests.support.editor import Editor
 from tests.support.editor_frames import Frame
 from tests.support.editor_policies import allow
-from tests.support.in_memory import serving
 from tests.support.settings_files import configure
 from tests.support.skills import put_skill, skill_text
-
-
-@pytest.fixture
-async def editor(home: Path) -> AsyncIterator[Editor]:
-    async with serving(home) as made:
-        await made.initialize(ZED)
-        yield made
 
 
 async def _begun(editor: Editor, home: Path, workspace: Path, *names: str) -> Talk:

@@ -9,18 +9,8 @@ from agent_core.config import ConfigSource
 from agent_core.home import Home
 from tests.support.model_server import ModelServer, Reply
 from tests.support.settings_files import configure
-from tests.support.side_tasks import Clock, ManualAlarm
-from tests.support.wire_agents import PROTOCOLS, Connections, pooled
-
-
-@pytest.fixture(params=PROTOCOLS)
-def protocol(request):
-    return request.param
-
-
-@pytest.fixture
-def clock():
-    return Clock()
+from tests.support.side_tasks import ManualAlarm
+from tests.support.wire_agents import Connections, pooled
 
 
 @pytest.fixture

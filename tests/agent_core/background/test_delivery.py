@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from agent_core.background.news import News
 from agent_core.messages import text_of
@@ -14,14 +11,6 @@ from tests.support.agents import Ears, assert_well_formed, make_agent, roles
 from tests.support.scripted_provider import says, uses
 from tests.support.waiting import wait_until
 from tools.environments.guardian import Guardian
-
-
-@pytest.fixture
-def guardian() -> Iterator[Guardian]:
-    guardian = Guardian()
-    yield guardian
-    guardian.kill_all()
-
 
 ENDED = News("proc_1", "ended", "make ended: exit code 2", "proc_1 ended: exit code 2.")
 

@@ -14,17 +14,12 @@ from tests.support.agents import Ears, assert_well_formed
 from tests.support.images import png
 from tests.support.model_server import Reply, Status, ToolCall
 from tests.support.tool_context import told_in
-from tests.support.wire_agents import PROTOCOLS, wired
+from tests.support.wire_agents import wired
 from tools.result import ResultImage, ToolResult
 
 PICTURE = png(3, 2)
 ENCODED = base64.b64encode(PICTURE).decode()
 REFUSED = Status(400, {"error": {"message": "image exceeds 5 MB maximum: 6 > 5", "type": "error"}})
-
-
-@pytest.fixture(params=PROTOCOLS)
-def protocol(request):
-    return request.param
 
 
 @pytest.fixture

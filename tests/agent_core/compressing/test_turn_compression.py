@@ -21,16 +21,11 @@ from agent_core.sessions.memory import InMemorySessionStore
 from tests.support.agents import Ears, assert_well_formed, in_background
 from tests.support.foreign_engine import ForeignEngine
 from tests.support.model_server import Reply, Status, ToolCall
-from tests.support.wire_agents import PROTOCOLS, pooled, wired
+from tests.support.wire_agents import pooled, wired
 
 LONG = "lorem ipsum dolor sit amet " * 100  # about 700 tokens
 SMALL = 20_000  # a window with few tools in the list
 WINDOW = 30_000
-
-
-@pytest.fixture(params=PROTOCOLS)
-def protocol(request):
-    return request.param
 
 
 def summary(messages, token):

@@ -14,15 +14,10 @@ from agent_core.messages import repaired
 from agent_core.providers.base import ModelRequest
 from tests.support.agents import Ears, assert_well_formed
 from tests.support.model_server import ModelServer, Reply, Status, ToolCall
-from tests.support.wire_agents import PROTOCOLS, pooled, wired
+from tests.support.wire_agents import pooled, wired
 
 CALLS = 12
 SMALL = 20_000  # a window with few tools in the list
-
-
-@pytest.fixture(params=PROTOCOLS)
-def protocol(request):
-    return request.param
 
 
 @pytest.fixture

@@ -16,11 +16,6 @@ class Clock:
 
 
 @pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
 def shown():
     return []
 

@@ -14,11 +14,6 @@ from tests.support.far_copies import CopyBench
 from tools.errors import CommandError, ToolError, ToolInterrupted
 
 
-@pytest.fixture
-def bench(tmp_path):
-    return CopyBench(tmp_path)
-
-
 def test_what_git_tracks_and_would_track_goes_there(bench):
     bench.git("init", "-q")
     bench.write(__gitignore="*.log\nbuild/\n", tracked__log="x", ignored__log="x", plain="x")

@@ -12,7 +12,6 @@ from agent_core.plugins.shipped.daytona import DaytonaCloud
 from agent_core.plugins.shipped.modal import ModalCloud
 from tests.support.fake_clouds import FAKES, Sandboxes
 from tests.support.fake_engine import FakeEngine
-from tests.support.far_copies import CopyBench
 from tests.support.waiting import wait_until
 from tools.environments.far.cloud.backend import Terms
 from tools.environments.far.cloud.machine import CloudMachine
@@ -22,11 +21,6 @@ from tools.environments.far.side import FarSide
 from tools.environments.guardian import Guardian
 
 LEFT = f"{own_prefix()}999999-1-abcd"
-
-
-@pytest.fixture
-def bench(tmp_path):
-    return CopyBench(tmp_path)
 
 
 @pytest.fixture

@@ -52,13 +52,6 @@ OpenBench = Callable[..., Bench]
 
 
 @pytest.fixture
-def guardian() -> Iterator[Guardian]:
-    guardian = Guardian()
-    yield guardian
-    guardian.kill_all()
-
-
-@pytest.fixture
 def bench(tmp_path: Path, guardian: Guardian) -> Iterator[OpenBench]:
     """`bench("push")`: a session whose .txt files are for the fake server; with a command, .py files are for that."""
     loop = ServiceLoop()

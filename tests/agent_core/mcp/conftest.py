@@ -17,13 +17,6 @@ Open = Callable[..., SessionServers]
 
 
 @pytest.fixture
-def guardian() -> Iterator[Guardian]:
-    guardian = Guardian()
-    yield guardian
-    guardian.kill_all()
-
-
-@pytest.fixture
 def open_servers(tmp_path: Path, guardian: Guardian) -> Iterator[Open]:
     """`open_servers(spec, …)`: a session with these servers, each of them connected or failed."""
     loop = ServiceLoop()

@@ -27,12 +27,6 @@ from tools.registry import ToolRegistry
 from tools.toolsets import get_tool_definitions
 
 
-@pytest.fixture
-def registry() -> Iterator[ToolRegistry]:
-    with plugin_registry() as made:
-        yield made
-
-
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a plugin's loading adds to the environment goes with the test."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +11,10 @@ from agent_core.plugins.plugins import Plugins
 from agent_core.plugins.project import ProjectPlugins
 from tests.support.folded_case import fold_case
 from tests.support.own_tools import write
-from tests.support.plugins import add_plugin, plugin_registry, plugins_of, tool
+from tests.support.plugins import add_plugin, plugins_of, tool
 from tests.support.settings_files import configure
 from tools.home_tools.modules import LoadFailed
 from tools.registry import ToolRegistry
-
-
-@pytest.fixture
-def registry() -> Iterator[ToolRegistry]:
-    with plugin_registry() as made:
-        yield made
 
 
 @pytest.fixture

@@ -12,19 +12,13 @@ from agent_core.settings.model import Settings
 from tests.support.each import each
 from tests.support.fake_apptainer import FakeApptainer
 from tests.support.fake_clouds import FAKES, Sandboxes
-from tests.support.plugins import plugin_registry, plugins_of
+from tests.support.plugins import plugins_of
 from tests.support.settings_files import configure
 from tools.environments.backends import backend_names, forget_backend
 from tools.environments.guardian import Guardian
 from tools.settings import ToolSettings
 
 ALL = ("apptainer", "daytona", "modal", "vercel")
-
-
-@pytest.fixture
-def registry():
-    with plugin_registry() as made:
-        yield made
 
 
 @pytest.fixture(autouse=True)

@@ -14,17 +14,8 @@ from agent_core.verifying.edits import FailedCheck, UncheckedEdits
 from agent_core.workspace import local_workspace
 from tests.support.agents import make_agent
 from tests.support.each import each
-from tests.support.file_bench import FileBench
 from tests.support.scripted_provider import ScriptedProvider, says, uses
-from tools.environments.guardian import Guardian
 from tools.result import ShownDiff, ToolResult
-
-
-@pytest.fixture
-def guardian():
-    guardian = Guardian()
-    yield guardian
-    guardian.kill_all()
 
 
 def writes(path):
@@ -37,13 +28,6 @@ def runs(command):
 
 def nudges(result):
     return [message["content"] for message in result["messages"] if message.get("injected")]
-
-
-@pytest.fixture
-def bench(tmp_path):
-    bench = FileBench(tmp_path)
-    yield bench
-    bench.database.close()
 
 
 @pytest.fixture

@@ -11,14 +11,6 @@ from agent_core.verifying.edits import forbids_checks, is_code
 from tests.support.agents import assert_well_formed, in_background, make_agent
 from tests.support.each import each
 from tests.support.scripted_provider import Hold, says, uses
-from tools.environments.guardian import Guardian
-
-
-@pytest.fixture
-def guardian():
-    guardian = Guardian()
-    yield guardian
-    guardian.kill_all()
 
 
 def writes(path="app.py", content="x = 1\n", call_id="w"):

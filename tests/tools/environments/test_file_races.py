@@ -19,10 +19,8 @@ from tests.support.tool_context import ScriptedApprover
 from tools.approval.actions import Action
 from tools.approval.gate import Approvals, Gate
 from tools.approval.policy import Rules
-from tools.environments import resolved_open
 from tools.environments.gated_files import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem
-from tools.environments.resolved_open import open_by_steps
 from tools.environments.rg_process import search_program
 from tools.environments.search_ground import held_for_search
 from tools.errors import Denied, FileAccessError, FileRefused, ToolError
@@ -79,12 +77,6 @@ def ground(tmp_path: Path) -> Ground:
     ground.file.write_bytes(b"0")
     (ground.outside / "f").write_bytes(SECRET)
     return ground
-
-
-@pytest.fixture(params=["as this system does it", "by steps"])
-def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "by steps":
-        monkeypatch.setattr(resolved_open, "opener", lambda: open_by_steps)
 
 
 def until_both(attempt: Callable[[], None], least: int = 30) -> None:

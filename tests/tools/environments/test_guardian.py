@@ -35,13 +35,6 @@ environment.run(CommandSpec(sys.argv[1], Path.cwd(), 600), show, CancelToken())
 
 
 @pytest.fixture
-def guardian():
-    guardian = Guardian()
-    yield guardian
-    guardian.kill_all()
-
-
-@pytest.fixture
 def sleeper():
     """Starts a process that leads a group of its own."""
     started = []

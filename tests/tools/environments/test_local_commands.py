@@ -12,18 +12,10 @@ from tests.support.processes import has_ended, open_descriptors
 from tests.support.waiting import wait_until
 from tools.context import CommandSpec
 from tools.environments import exit_watch
-from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalEnvironment
 from tools.environments.process_groups import group_is_alive
 from tools.errors import CommandError
 from tools.settings import TerminalSettings
-
-
-@pytest.fixture
-def guardian():
-    guardian = Guardian()
-    yield guardian
-    guardian.kill_all()
 
 
 @pytest.fixture

@@ -18,12 +18,6 @@ from tools.shell.processes import ProcessLimits
 PROJECT = Path(__file__).parents[3]
 
 
-@pytest.fixture
-def session(tmp_path):
-    with shells(tmp_path) as session:
-        yield session
-
-
 def wait(session, process_id, timeout=20.0):
     return session.processes.wait(process_id, timeout, session.token)
 

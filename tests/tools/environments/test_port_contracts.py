@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from tests.support.port_contracts import EnvironmentContract, FileSystemContract
-from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalEnvironment
 from tools.environments.local_files import LocalFileSystem
 from tools.environments.sandbox.choice import make_sandbox
@@ -30,13 +29,6 @@ class Confined:
 
     def close(self):
         self._inner.close()
-
-
-@pytest.fixture
-def guardian():
-    guardian = Guardian()
-    yield guardian
-    guardian.kill_all()
 
 
 class TestFiles(FileSystemContract):

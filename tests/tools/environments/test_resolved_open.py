@@ -11,14 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.each import each
-from tools.environments import resolved_open
 from tools.environments.resolved_open import holding, open_by_steps, open_resolved, opener
-
-
-@pytest.fixture(params=["as this system does it", "by steps"])
-def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "by steps":
-        monkeypatch.setattr(resolved_open, "opener", lambda: open_by_steps)
 
 
 def content(path: Path) -> bytes:

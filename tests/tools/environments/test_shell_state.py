@@ -16,12 +16,6 @@ from tools.environments.session_groups import SessionGroups
 from tools.environments.shell_start import ShellStarter
 
 
-@pytest.fixture
-def session(tmp_path):
-    with shells(tmp_path) as session:
-        yield session
-
-
 class TestKept:
     def test_the_directory_lasts(self, session, tmp_path):
         (tmp_path / "sub").mkdir()

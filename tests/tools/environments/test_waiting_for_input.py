@@ -5,7 +5,6 @@ import shutil
 import pytest
 
 from tests.support.processes import has_ended
-from tests.support.shells import shells
 from tests.support.waiting import wait_until
 
 READS_ITS_TERMINAL = """
@@ -16,12 +15,6 @@ termios.tcsetattr(0, termios.TCSANOW, flags)
 print("Key for the vault", end=" ", flush=True)
 sys.stdin.readline()
 """
-
-
-@pytest.fixture
-def session(tmp_path):
-    with shells(tmp_path) as session:
-        yield session
 
 
 class TestAtATerminal:

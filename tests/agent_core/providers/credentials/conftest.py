@@ -63,11 +63,6 @@ class Other:
 
 
 @pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
 def other():
     """Start a Python process with a script and its arguments."""
     started = []

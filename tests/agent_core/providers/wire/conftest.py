@@ -9,6 +9,7 @@ from agent_core.providers.base import (
     ModelRequest,
 )
 from agent_core.providers.factory import make_provider
+from tests.support.certificates import make_certificates
 from tests.support.choices import choice_for
 
 KEY = "bedrock-api-key-0123456789"
@@ -37,3 +38,8 @@ def ask_bedrock(connect_bedrock):
         return list((provider or connect_bedrock()).stream(ModelRequest(MODEL, [user_message("hello")], **options)))
 
     return ask
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    return make_certificates(tmp_path_factory.mktemp("certificates"))

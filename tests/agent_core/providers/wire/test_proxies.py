@@ -10,17 +10,12 @@ from agent_core.messages import user_message
 from agent_core.providers.base import ModelRequest, TextDelta
 from agent_core.providers.transport import proxy_mounts, trusted_certificates
 from tests.support.agents import in_background
-from tests.support.certificates import OPENSSL, make_certificates
+from tests.support.certificates import OPENSSL
 from tests.support.forwarder import Forwarder
 from tests.support.model_server import Hang, Reply
 
 REQUEST = ModelRequest("test-model", [user_message("hello")])
 needs_openssl = pytest.mark.skipif(OPENSSL is None, reason="the openssl command is not installed")
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory):
-    return make_certificates(tmp_path_factory.mktemp("certificates"))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from agent_core.errors import ProviderConnectionError
 from agent_core.providers.base import TextDelta
 from agent_core.providers.transport import make_client, trusted_certificates
 from tests.support.agents import in_background
-from tests.support.certificates import OPENSSL, make_certificates
+from tests.support.certificates import OPENSSL
 from tests.support.forwarder import Forwarder
 from tests.support.model_server import Reply
 
@@ -27,11 +27,6 @@ needs_openssl = pytest.mark.skipif(OPENSSL is None, reason="the openssl command 
 def nothing_named(monkeypatch):
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory):
-    return make_certificates(tmp_path_factory.mktemp("certificates"))
 
 
 @pytest.fixture

@@ -14,17 +14,10 @@ from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.live.kept_rows import packed_state, read_state, write_state
 from agent_core.sessions.live.leases import ProcessIdentity
 from agent_core.sessions.records import NewSession
-from tests.support.stored_sessions import add_talk, database_at, held_elsewhere, undo_turn
+from tests.support.stored_sessions import add_talk, held_elsewhere, undo_turn
 
 OWN = ProcessIdentity.current()
 NEW = NewSession("s1", "/srv/a", ("/srv/b", "/srv/ü"), "prompt", "plan", "offline:m", {"thinking": "high"})
-
-
-@pytest.fixture
-def database(tmp_path):
-    database = database_at(tmp_path)
-    yield database
-    database.close()
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from agent_core.sessions.records import NewSession
 from tests.support.stored_sessions import (
     add_talk,
     add_turn,
-    database_at,
     held_elsewhere,
     shown_call,
     undo_turn,
@@ -28,13 +27,6 @@ from tools.context import TodoItem
 PLACE = "/srv/a"
 FORK = NewSession("fork", "/srv/fork", ("/srv/more",), "acp", "plan", None, {"thinking": "low"})
 PLAN = (TodoItem("1", "read", "completed"), TodoItem("2", "write", "pending"))
-
-
-@pytest.fixture
-def database(tmp_path):
-    database = database_at(tmp_path)
-    yield database
-    database.close()
 
 
 @pytest.fixture

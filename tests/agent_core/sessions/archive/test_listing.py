@@ -13,14 +13,7 @@ from agent_core.errors import RequestError, UnknownSession
 from agent_core.sessions.archive import listing
 from agent_core.sessions.archive.archive import SessionArchive
 from agent_core.sessions.records import NewSession
-from tests.support.stored_sessions import add_talk, database_at, undo_turn
-
-
-@pytest.fixture
-def database(tmp_path):
-    database = database_at(tmp_path)
-    yield database
-    database.close()
+from tests.support.stored_sessions import add_talk, undo_turn
 
 
 @pytest.fixture

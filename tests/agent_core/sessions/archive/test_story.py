@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agent_core.events import AgentText, ToolAnnounced, ToolFinished
 from agent_core.messages import assistant_message, tool_call, user_message
 from agent_core.sessions.archive.archive import SessionArchive
 from agent_core.sessions.events.replay import replayed
-from tests.support.session_database import Desk
 
 CALL = assistant_message("", [tool_call("c", "terminal", '{"command": "rm -r old"}')])
-
-
-@pytest.fixture
-def desk(tmp_path):
-    desk = Desk(tmp_path / "hermes-acp.db")
-    desk.store.create("s", "/srv/project")
-    yield desk
-    desk.close()
 
 
 def test_a_killed_call_is_shown_with_what_it_was_to_do(desk):

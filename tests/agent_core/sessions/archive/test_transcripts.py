@@ -10,14 +10,7 @@ from agent_core.messages import user_message
 from agent_core.sessions.archive.archive import SessionArchive
 from agent_core.sessions.events.replay import replayed
 from agent_core.sessions.records import NewSession
-from tests.support.stored_sessions import add_talk, add_turn, database_at, shown_call, undo_turn, working_turn
-
-
-@pytest.fixture
-def database(tmp_path):
-    database = database_at(tmp_path)
-    yield database
-    database.close()
+from tests.support.stored_sessions import add_talk, add_turn, shown_call, undo_turn, working_turn
 
 
 @pytest.fixture

@@ -11,16 +11,9 @@ import pytest
 from agent_core.home import Home
 from agent_core.sessions.files.half_written import drop_half_written, may_be_in
 from agent_core.sessions.library import SessionLibrary
-from tests.support.file_bench import SESSION, FileBench
+from tests.support.file_bench import SESSION
 
 NAME = ".hermes-0123456789ab.tmp"
-
-
-@pytest.fixture
-def bench(tmp_path):
-    bench = FileBench(tmp_path)
-    yield bench
-    bench.database.close()
 
 
 def half_written(bench, name, age=60):

@@ -12,16 +12,9 @@ from agent_core.errors import StoreError
 from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.files.looking import sha256
 from agent_core.sessions.files.versions import FileVersions, VersionLimits
-from tests.support.file_bench import SESSION, FileBench
+from tests.support.file_bench import SESSION
 
 DAY = 86_400
-
-
-@pytest.fixture
-def bench(tmp_path):
-    bench = FileBench(tmp_path)
-    yield bench
-    bench.database.close()
 
 
 def age(bench, seconds=2 * 3600):

@@ -26,13 +26,6 @@ PLAIN = 0o666 & ~umask
 COLUMNS = "path, origin, before_hash, before_mode, after_hash, after_mode, lost, call_id, turn"
 
 
-@pytest.fixture
-def bench(tmp_path):
-    bench = FileBench(tmp_path)
-    yield bench
-    bench.database.close()
-
-
 def versions(bench):
     """The rows about files, with paths below the session's directory, as far as `after_mode`."""
     rows = bench.rows(f"SELECT {COLUMNS} FROM file_versions WHERE coalesce(after_hash, '') != '/' ORDER BY id")

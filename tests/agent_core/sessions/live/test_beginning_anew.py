@@ -14,15 +14,6 @@ from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.records import COMMAND, RESET, NewSession
 from agent_core.sessions.rewind.rewinder import Rewinder
-from tests.support.session_database import Desk
-
-
-@pytest.fixture
-def desk(tmp_path):
-    desk = Desk(tmp_path / "hermes-acp.db")
-    desk.store.create("s", "/srv/project")
-    yield desk
-    desk.close()
 
 
 @pytest.fixture

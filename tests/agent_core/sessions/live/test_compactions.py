@@ -23,14 +23,6 @@ FULL = StoreError("The disk is full.", "full")
 
 
 @pytest.fixture
-def desk(tmp_path):
-    desk = Desk(tmp_path / "hermes-acp.db")
-    desk.store.create("s", "/srv/project")
-    yield desk
-    desk.close()
-
-
-@pytest.fixture
 def rewinder(desk, tmp_path):
     return Rewinder(desk.database, BlobStore(tmp_path / "blobs"))
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 
-import pytest
-
 from agent_core.errors import StoreError
 from agent_core.events import AgentText
 from agent_core.messages import user_message
@@ -18,14 +16,6 @@ from tests.support.session_database import Desk
 from tests.support.waiting import wait_until
 
 HELLO = user_message("hello")
-
-
-@pytest.fixture
-def desk(tmp_path):
-    desk = Desk(tmp_path / "hermes-acp.db")
-    desk.store.create("s", "/srv/project")
-    yield desk
-    desk.close()
 
 
 def texts(desk: Desk) -> list[str]:

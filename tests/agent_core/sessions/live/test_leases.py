@@ -28,14 +28,6 @@ HELLO = user_message("hello")
 
 
 @pytest.fixture
-def desk(tmp_path):
-    desk = Desk(tmp_path / "hermes-acp.db")
-    desk.store.create("s", "/srv/project")
-    yield desk
-    desk.close()
-
-
-@pytest.fixture
 def sleeper():
     """Another process of this machine."""
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)

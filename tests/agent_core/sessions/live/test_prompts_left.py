@@ -14,19 +14,10 @@ from agent_core.messages import assistant_message, injected_message, tool_call, 
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidText
 from agent_core.sessions.live.leases import ProcessIdentity
 from agent_core.sessions.live.prompts_left import content_of
-from tests.support.session_database import Desk
 
 HELLO = user_message("hello")
 _NOBODY = 2**22 + 1
 """A number that no process has."""
-
-
-@pytest.fixture
-def desk(tmp_path):
-    desk = Desk(tmp_path / "hermes-acp.db")
-    desk.store.create("s", "/srv/project")
-    yield desk
-    desk.close()
 
 
 def leave(desk, turn, *said):

@@ -21,14 +21,6 @@ HELLO = user_message("hello")
 HI = assistant_message("hi")
 
 
-@pytest.fixture
-def desk(tmp_path):
-    desk = Desk(tmp_path / "hermes-acp.db")
-    desk.store.create("s", "/srv/project")
-    yield desk
-    desk.close()
-
-
 def test_a_message_is_in_the_file_when_append_returns(desk):
     desk.store.begin_turn("s", "t1")
     desk.store.append("s", "t1", HELLO)

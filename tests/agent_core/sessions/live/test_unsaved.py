@@ -21,14 +21,6 @@ from tests.support.session_database import Desk
 BROKEN = StoreError("The disk is full. Free some space.", kind="full")
 
 
-@pytest.fixture
-def desk(tmp_path):
-    desk = Desk(tmp_path / "hermes-acp.db")
-    desk.store.create("s", "/srv/project")
-    yield desk
-    desk.close()
-
-
 def stored(desk: Desk) -> list[str]:
     return [unpack(body)["content"] for (body,) in desk.rows("SELECT body FROM messages ORDER BY id")]
 

@@ -21,13 +21,6 @@ from tools.environments.local_files import LocalFileSystem
 from tools.errors import FileChanged
 
 
-@pytest.fixture
-def bench(tmp_path):
-    bench = FileBench(tmp_path)
-    yield bench
-    bench.database.close()
-
-
 class Asked(list):
     """Answers each question, and remembers it."""
 

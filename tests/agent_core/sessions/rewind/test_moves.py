@@ -8,18 +8,10 @@ import time
 
 import pytest
 
-from tests.support.file_bench import FileBench
 from tools.changes.facts import CLOCK_STEP_NS
 from tools.context import CommandSpec
 
 LARGE = b"0123456789abcdef" * 25_000  # more than is held of a file that the command does not name
-
-
-@pytest.fixture
-def bench(tmp_path):
-    bench = FileBench(tmp_path)
-    yield bench
-    bench.database.close()
 
 
 def outlast_the_clock(bench):

@@ -9,14 +9,7 @@ import pytest
 from agent_core.errors import RequestError, UnknownSession
 from agent_core.messages import assistant_message, injected_message, user_message
 from agent_core.sessions.rewind.records import FileOutcome
-from tests.support.file_bench import SESSION, FileBench
-
-
-@pytest.fixture
-def bench(tmp_path):
-    bench = FileBench(tmp_path)
-    yield bench
-    bench.database.close()
+from tests.support.file_bench import SESSION
 
 
 def hidden(bench):

@@ -30,13 +30,6 @@ from tools.shell.processes import ProcessSpec
 pytestmark = needs_sshd
 
 
-@pytest.fixture
-def guardian():
-    guardian = Guardian()
-    yield guardian
-    guardian.kill_all()
-
-
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
     with ssh_server(tmp_path_factory.mktemp("sshd")) as server:

@@ -32,13 +32,6 @@ def is_closed():
 """
 
 
-@pytest.fixture
-def bench(tmp_path):
-    (tmp_path / "a.txt").write_text("one\n")
-    with program_bench(tmp_path) as bench:
-        yield bench
-
-
 def _pids(path: Path) -> list[int]:
     return [int(pid) for pid in path.read_text().split()]
 

@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.support.programs import ALL, program_bench
 from tools.environments.programs import client
 from tools.environments.programs.interpreter import project_interpreter, system_interpreter
@@ -17,13 +15,6 @@ from tools.programs.settings import ProgramSettings
 from tools.programs.stubs import NAMES, module_text
 
 _VARIABLES = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
-
-
-@pytest.fixture
-def bench(tmp_path):
-    (tmp_path / "a.txt").write_text("one\n")
-    with program_bench(tmp_path) as bench:
-        yield bench
 
 
 def test_calls_from_several_threads_get_their_own_answers(bench):

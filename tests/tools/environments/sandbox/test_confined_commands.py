@@ -6,7 +6,6 @@ from agent_core.interrupt import CancelToken
 from tests.support.shells import QUIET_SECONDS
 from tests.support.waiting import wait_until
 from tools.context import CommandSpec
-from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalEnvironment
 from tools.environments.local_processes import LocalProcesses
 from tools.environments.sandbox.landlock_sandbox import LandlockSandbox
@@ -19,13 +18,6 @@ from tools.shell.processes import ProcessSpec
 pytestmark = pytest.mark.skipif(
     not any(each.name == "landlock" and each.works for each in probe()), reason="no Landlock here"
 )
-
-
-@pytest.fixture
-def guardian():
-    guardian = Guardian()
-    yield guardian
-    guardian.kill_all()
 
 
 @pytest.fixture

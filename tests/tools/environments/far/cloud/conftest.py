@@ -5,14 +5,6 @@ import sys
 import pytest
 
 from tests.support.fake_clouds import FAKES, Sandboxes
-from tools.environments.guardian import Guardian
-
-
-@pytest.fixture
-def guardian():
-    guardian = Guardian()
-    yield guardian
-    guardian.kill_all()
 
 
 @pytest.fixture

@@ -1,0 +1,12 @@
+"""What the tests of tests/agent_core/far_copy share."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.far_copies import CopyBench
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return CopyBench(tmp_path)

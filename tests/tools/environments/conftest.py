@@ -1,0 +1,21 @@
+"""What the tests of tests/tools/environments share."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.shells import shells
+from tools.environments import resolved_open
+from tools.environments.resolved_open import open_by_steps
+
+
+@pytest.fixture
+def session(tmp_path):
+    with shells(tmp_path) as session:
+        yield session
+
+
+@pytest.fixture(params=["as this system does it", "by steps"])
+def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "by steps":
+        monkeypatch.setattr(resolved_open, "opener", lambda: open_by_steps)
