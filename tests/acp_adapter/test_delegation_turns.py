@@ -16,13 +16,7 @@ from agent_core.sessions.library import SessionLibrary
 from tests.support.delegating import delegates
 from tests.support.editor import PLAIN, Editor
 from tests.support.editor_policies import allow, never, reject
-from tests.support.in_memory import EditorFactory
-
-
-async def _start(start: EditorFactory, workspace: Path) -> tuple[Editor, str]:
-    agent = await start()
-    await agent.initialize(PLAIN)
-    return agent, await agent.new_session(workspace)
+from tests.support.in_memory import EditorFactory, start_session, titles_of_questions
 
 
 def _parents(agent: Editor, session: str) -> dict[str, str]:
@@ -35,16 +29,10 @@ def _cards(agent: Editor, session: str, number: int) -> Callable[[], bool]:
     return lambda: len(agent.updates(session, "tool_call")) >= number
 
 
-def _titles(agent: Editor) -> list[str]:
-    return [
-        frame.params["toolCall"]["title"] for frame in agent.frames if frame.method == "session/request_permission"
-    ]
-
-
 async def test_the_calls_of_sub_agents_are_cards_under_the_card_that_delegates(
     start: EditorFactory, workspace: Path
 ) -> None:
-    agent, session = await _start(start, workspace)
+    agent, session = await start_session(start, workspace)
     result = await agent.prompt(session, delegates("read sums.py\nsay one", "search add\nsay two"))
     assert result["stopReason"] == "end_turn"
     top, *below = agent.cards(session).values()
@@ -56,7 +44,7 @@ async def test_the_calls_of_sub_agents_are_cards_under_the_card_that_delegates(
 
 
 async def test_what_is_shown_again_is_the_same(start: EditorFactory, workspace: Path) -> None:
-    agent, session = await _start(start, workspace)
+    agent, session = await start_session(start, workspace)
     await agent.prompt(session, delegates("read sums.py\nsay one"))
     live, parents = agent.cards(session), _parents(agent, session)
     await agent.request("session/close", {"sessionId": session})
@@ -71,7 +59,7 @@ async def test_what_is_shown_again_is_the_same(start: EditorFactory, workspace: 
 async def test_questions_of_sub_agents_reach_the_person_and_a_no_is_a_no(
     start: EditorFactory, workspace: Path
 ) -> None:
-    agent, session = await _start(start, workspace)
+    agent, session = await start_session(start, workspace)
     asked: list[int] = []
     most: list[int] = []
 
@@ -84,7 +72,7 @@ async def test_questions_of_sub_agents_reach_the_person_and_a_no_is_a_no(
 
     agent.on_permission = decide
     await agent.prompt(session, delegates("write one.txt 1\nsay x", "write two.txt 2\nsay y"))
-    assert sorted(_titles(agent)) == ["Agent 1: Create one.txt", "Agent 2: Create two.txt"]
+    assert sorted(titles_of_questions(agent)) == ["Agent 1: Create one.txt", "Agent 2: Create two.txt"]
     assert max(most) == 1
     assert (workspace / "one.txt").exists()
     assert not (workspace / "two.txt").exists()
@@ -94,7 +82,7 @@ async def test_questions_of_sub_agents_reach_the_person_and_a_no_is_a_no(
 
 
 async def test_a_question_that_nobody_answers_ends_with_the_turn(start: EditorFactory, workspace: Path) -> None:
-    agent, session = await _start(start, workspace)
+    agent, session = await start_session(start, workspace)
     agent.on_permission = never
     prompt = agent.begin_prompt(session, delegates("write one.txt 1", "write two.txt 2"))
     await agent.wait_for_call("session/request_permission")
@@ -110,7 +98,7 @@ async def test_a_cancel_at_any_point_leaves_final_cards_and_nothing_at_work(
     seed: int, start: EditorFactory, workspace: Path
 ) -> None:
     chance = random.Random(seed)
-    agent, session = await _start(start, workspace)
+    agent, session = await start_session(start, workspace)
     for _ in range(3):
         goals = [
             f"sleep 0.0{chance.randrange(9)}\nread sums.py\nstream 200\nwrite n{n}.txt x\nread a" for n in range(4)
@@ -127,7 +115,7 @@ async def test_a_cancel_at_any_point_leaves_final_cards_and_nothing_at_work(
 async def test_sub_agents_sessions_are_stored_hidden_shown_by_id_and_deleted_with_their_parent(
     start: EditorFactory, workspace: Path, home: Path
 ) -> None:
-    agent, session = await _start(start, workspace)
+    agent, session = await start_session(start, workspace)
     await agent.prompt(session, delegates("say a heron"))
     listed = await agent.request("session/list", {})
     assert [one["sessionId"] for one in listed["sessions"]] == [session]
@@ -144,7 +132,7 @@ async def test_sub_agents_sessions_are_stored_hidden_shown_by_id_and_deleted_wit
 
 
 async def test_undo_takes_back_what_sub_agents_changed(start: EditorFactory, workspace: Path) -> None:
-    agent, session = await _start(start, workspace)
+    agent, session = await start_session(start, workspace)
     await agent.prompt(session, delegates("write new.txt hello"))
     assert (workspace / "new.txt").exists()
     await agent.prompt(session, "/undo")

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.editor import PLAIN, ZED, Editor, Frame
+from tests.support.editor import PLAIN, ZED, Editor
 from tests.support.editor_policies import allow, reject
-from tests.support.in_memory import EditorFactory
+from tests.support.in_memory import EditorFactory, permission_questions
 
 
 def _git(workspace: Path, *arguments: str) -> None:
@@ -43,10 +43,6 @@ async def _session(start: EditorFactory, workspace: Path, profile: dict[str, Any
     return agent, await agent.new_session(workspace)
 
 
-def _questions(agent: Editor) -> list[Frame]:
-    return [frame for frame in agent.frames if frame.method == "session/request_permission"]
-
-
 @pytest.mark.parametrize("profile", [PLAIN, ZED])
 async def test_a_no_to_what_a_branch_brings_leaves_the_repository_alone(
     start: EditorFactory, repository: Path, profile: dict[str, Any]
@@ -54,7 +50,7 @@ async def test_a_no_to_what_a_branch_brings_leaves_the_repository_alone(
     agent, session = await _session(start, repository, profile)
     agent.on_permission = reject
     await agent.prompt(session, "run git checkout -q other")
-    [question] = _questions(agent)
+    [question] = permission_questions(agent)
     card = question.params["toolCall"]
     assert "changes .vscode/settings.json, which is run by VS Code" in card["title"]
     [diff] = [block for block in card["content"] if block["type"] == "diff"]
@@ -70,7 +66,7 @@ async def test_a_yes_is_enough_and_the_card_shows_the_commands_output_again(
     agent, session = await _session(start, repository, profile)
     agent.on_permission = allow
     await agent.prompt(session, "run git checkout other")
-    assert len(_questions(agent)) == 1
+    assert len(permission_questions(agent)) == 1
     assert (repository / ".vscode/settings.json").exists()
     [card] = agent.cards(session).values()
     kinds = [block["type"] for block in card["content"]]

@@ -40,7 +40,7 @@ def shown(editor: Editor, session: str) -> str:
     return json.dumps(list(editor.cards(session).values())[-1]["content"], ensure_ascii=False)
 
 
-def questions(editor: Editor) -> list[dict[str, Any]]:
+def permission_questions(editor: Editor) -> list[dict[str, Any]]:
     return [frame.params for frame in editor.frames if frame.method == "session/request_permission"]
 
 
@@ -111,10 +111,10 @@ async def test_resources_are_listed_and_read_after_a_question(start: EditorFacto
     editor, session = await opened(start, workspace, rich())
     await editor.prompt(session, "call mcp_list_resources {}")
     assert "note://one [text/plain]" in shown(editor, session)
-    assert not questions(editor)
+    assert not permission_questions(editor)
     await editor.prompt(session, 'call mcp_read_resource {"server": "rich", "uri": "note://one"}')
     assert "The note note://one." in shown(editor, session)
-    (question,) = questions(editor)
+    (question,) = permission_questions(editor)
     assert "resources/read" in question["toolCall"]["title"]
 
 
@@ -194,7 +194,7 @@ async def test_a_server_gets_a_models_answer_once_the_person_agrees(start: Edito
     editor, session = await opened(start, workspace, rich())
     await editor.prompt(session, want("sampling/createMessage", **SAMPLE))
     assert "tea" in shown(editor, session)
-    assert [question["toolCall"]["title"] for question in questions(editor)][1:] == [
+    assert [question["toolCall"]["title"] for question in permission_questions(editor)][1:] == [
         "Let the MCP server rich ask a model"
     ]
 
@@ -206,7 +206,7 @@ async def test_a_server_that_may_not_ask_a_model_is_told_so(
     editor, session = await opened(start, workspace, rich())
     await editor.prompt(session, want("sampling/createMessage", **SAMPLE))
     assert "not supported" in shown(editor, session).lower()
-    assert len(questions(editor)) == 1
+    assert len(permission_questions(editor)) == 1
 
 
 async def test_tools_that_are_too_long_are_found_by_a_search(
@@ -216,10 +216,10 @@ async def test_tools_that_are_too_long_are_found_by_a_search(
     editor, session = await opened(start, workspace, plain())
     await editor.prompt(session, 'call mcp_find_tools {"query": "say it again"}')
     assert "mcp__plain__echo" in shown(editor, session)
-    assert not questions(editor)
+    assert not permission_questions(editor)
     await editor.prompt(session, 'call mcp_call_tool {"name": "mcp__plain__echo", "arguments": {"text": "found"}}')
     assert "found" in shown(editor, session)
-    assert "Call echo of the MCP server plain" in questions(editor)[0]["toolCall"]["title"]
+    assert "Call echo of the MCP server plain" in permission_questions(editor)[0]["toolCall"]["title"]
     await editor.prompt(session, 'call mcp__plain__echo {"text": "x"}')
     assert list(editor.cards(session).values())[-1]["status"] == "failed"
 

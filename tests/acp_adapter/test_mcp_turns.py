@@ -39,7 +39,7 @@ def called(tool: str, server: str = "plain", **arguments: Any) -> str:
     return f"call mcp__{server}__{tool} {json.dumps(arguments)}"
 
 
-def questions(agent: Editor) -> list[dict[str, Any]]:
+def permission_questions(agent: Editor) -> list[dict[str, Any]]:
     return [frame.params for frame in agent.frames if frame.method == "session/request_permission"]
 
 
@@ -50,7 +50,7 @@ def card(agent: Editor, session: str, number: int = -1) -> dict[str, Any]:
 async def test_a_tool_of_a_server_is_asked_for_called_and_shown(start: EditorFactory, workspace: Path) -> None:
     agent, session = await opened(start, workspace, plain())
     await agent.prompt(session, called("echo", text="hello"))
-    (question,) = questions(agent)
+    (question,) = permission_questions(agent)
     assert "echo" in question["toolCall"]["title"]
     shown = card(agent, session)
     assert (shown["status"], shown["kind"], shown["title"]) == ("completed", "other", "plain: echo")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.editor import PLAIN, Editor
+from tests.support.editor import Editor
 from tests.support.editor_policies import reject
-from tests.support.in_memory import EditorFactory
+from tests.support.in_memory import EditorFactory, start_session
 from tests.support.own_tools import tool_file, write
 from tools.registry import registry
 
@@ -30,12 +30,6 @@ def _own_tools_go_with_the_test() -> Iterator[None]:
         del sys.modules[name]
 
 
-async def _session(start: EditorFactory, workspace: Path) -> tuple[Editor, str]:
-    agent = await start()
-    await agent.initialize(PLAIN)
-    return agent, await agent.new_session(workspace)
-
-
 def _asked(agent: Editor) -> int:
     return len([frame for frame in agent.frames if frame.method == "session/request_permission"])
 
@@ -44,7 +38,7 @@ async def test_a_file_in_the_home_is_a_tool_of_every_session(
     start: EditorFactory, workspace: Path, home: Path
 ) -> None:
     write(home / "tools" / "mine.py", tool_file("mine"))
-    agent, session = await _session(start, workspace)
+    agent, session = await start_session(start, workspace)
 
     await agent.prompt(session, "call mine {}")
 
@@ -56,7 +50,7 @@ async def test_in_plan_mode_the_person_is_asked_before_it_runs(
     start: EditorFactory, workspace: Path, home: Path
 ) -> None:
     write(home / "tools" / "mine.py", tool_file("mine"))
-    agent, session = await _session(start, workspace)
+    agent, session = await start_session(start, workspace)
     agent.on_permission = reject
     await agent.request("session/set_mode", {"sessionId": session, "modeId": "plan"})
 
@@ -72,7 +66,7 @@ async def test_it_is_gone_where_the_settings_disable_its_toolset(
 ) -> None:
     write(home / "tools" / "mine.py", tool_file("mine"))
     (home / "config.yaml").write_text("agent: {disabled_toolsets: [mine]}\n")
-    agent, session = await _session(start, workspace)
+    agent, session = await start_session(start, workspace)
 
     await agent.prompt(session, "call mine {}")
 
@@ -84,7 +78,7 @@ async def test_a_broken_file_is_told_and_the_session_goes_on(
     start: EditorFactory, workspace: Path, home: Path
 ) -> None:
     write(home / "tools" / "bad.py", tool_file("bad", before="def ("))
-    agent, session = await _session(start, workspace)
+    agent, session = await start_session(start, workspace)
 
     await agent.prompt(session, "say still here")
 
@@ -96,7 +90,7 @@ async def test_what_was_left_out_of_a_result_is_read_without_a_question(
     start: EditorFactory, workspace: Path, home: Path
 ) -> None:
     write(home / "tools" / "long.py", _LONG)
-    agent, session = await _session(start, workspace)
+    agent, session = await start_session(start, workspace)
     await agent.prompt(session, "call long_one {}")
     [saved] = (home / "outputs").glob("*/*.txt")
 
@@ -108,7 +102,7 @@ async def test_what_was_left_out_of_a_result_is_read_without_a_question(
 
 async def test_that_of_another_session_is_asked_for(start: EditorFactory, workspace: Path, home: Path) -> None:
     write(home / "tools" / "long.py", _LONG)
-    agent, session = await _session(start, workspace)
+    agent, session = await start_session(start, workspace)
     await agent.prompt(session, "call long_one {}")
     [saved] = (home / "outputs").glob("*/*.txt")
     other = await agent.new_session(workspace)

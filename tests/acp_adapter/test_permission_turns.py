@@ -12,7 +12,7 @@ import pytest
 
 from agent_core.config import ConfigSource
 from agent_core.home import Home
-from tests.support.editor import PLAIN, Editor, Frame
+from tests.support.editor import PLAIN, Editor
 from tests.support.editor_policies import (
     after,
     allow,
@@ -26,7 +26,7 @@ from tests.support.editor_policies import (
     rubbish,
 )
 from tests.support.editor_profiles import SHOWS_NAMES
-from tests.support.in_memory import EditorFactory, serving
+from tests.support.in_memory import EditorFactory, permission_questions, serving
 from tests.support.model_server import ModelServer, Reply, ToolCall
 from tests.support.settings_files import configure, use_model
 
@@ -48,12 +48,8 @@ async def _set_mode(agent: Editor, session: str, mode: str) -> None:
     await agent.request("session/set_mode", {"sessionId": session, "modeId": mode})
 
 
-def _questions(agent: Editor) -> list[Frame]:
-    return [frame for frame in agent.frames if frame.method == "session/request_permission"]
-
-
 def _asked(agent: Editor) -> list[str]:
-    return [frame.params["toolCall"]["title"] for frame in _questions(agent)]
+    return [frame.params["toolCall"]["title"] for frame in permission_questions(agent)]
 
 
 def _subjects(agent: Editor) -> list[str]:
@@ -157,7 +153,7 @@ async def test_no_answer_in_time_means_no_and_a_late_yes_is_ignored(
     assert (await agent.prompt(session, "say next"))["stopReason"] == "end_turn"
     assert not (workspace / "new.txt").exists()
     assert "no answer within" in _content(agent, session)
-    assert _withdrawn(agent) == [_questions(agent)[0].id]
+    assert _withdrawn(agent) == [permission_questions(agent)[0].id]
 
 
 async def test_an_editor_that_answers_twice_and_late_gets_one_effect(start: EditorFactory, workspace: Path) -> None:
@@ -397,7 +393,7 @@ async def test_a_button_for_each_kind_of_answer_allows_no_more_than_its_person_s
     other = await agent.new_session(workspace)
     await agent.prompt(other, "edit sums.py a * b => a + b")
     assert _subjects(agent)[2:] == ["Edit sums.py"]
-    for frame in _questions(agent):
+    for frame in permission_questions(agent):
         kinds = [option["kind"] for option in frame.params["options"]]
         assert kinds == ["allow_once", "allow_always", "reject_once", "reject_always"]
 
@@ -415,7 +411,7 @@ async def test_a_permission_question_repeats_what_its_card_says_and_the_card_say
 
     agent.on_permission = look
     await agent.prompt(session, work)
-    [question] = _questions(agent)
+    [question] = permission_questions(agent)
     asked = question.params["toolCall"]
     assert {"kind", "title", "status", "locations", "content"} <= asked.keys()
     seen = {key: at_the_question.get(key, []) for key in asked}

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.editor import ZED, Editor, Frame
+from tests.support.editor import ZED, Editor
 from tests.support.editor_policies import never, pick
 from tests.support.editor_profiles import SHOWS_NAMES
-from tests.support.in_memory import EditorFactory
+from tests.support.in_memory import EditorFactory, permission_questions
 
 _PLAN = "# Plan\n\n1. Write it"
 _PROPOSE = f"call exit_plan_mode {json.dumps({'plan': _PLAN})}"
@@ -23,10 +23,6 @@ async def _plan(start: EditorFactory, workspace: Path, profile: dict[str, Any] =
     session = await agent.new_session(workspace)
     await agent.request("session/set_mode", {"sessionId": session, "modeId": "plan"})
     return agent, session
-
-
-def _questions(agent: Editor) -> list[Frame]:
-    return [frame for frame in agent.frames if frame.method == "session/request_permission"]
 
 
 def _cards(agent: Editor, session: str) -> list[tuple[str, str]]:
@@ -48,7 +44,7 @@ async def test_in_plan_mode_reading_works_and_nothing_is_changed_or_asked(
     assert all("In plan mode nothing is changed." in content for _, content in (cards[4], cards[6]))
     # The command is refused, or tried where the sandbox holds it to reading.
     assert any(why in cards[5][1] for why in ("In plan mode", "Permission denied", "Read-only"))
-    assert _questions(agent) == []
+    assert permission_questions(agent) == []
     assert sorted(workspace.rglob("*")) == before
 
 
@@ -63,7 +59,7 @@ async def test_an_approved_plan_goes_on_in_the_mode_that_was_chosen(
     await agent.prompt(session, f"{_PROPOSE}\nwrite a.txt text\nsay done")
     assert (workspace / "a.txt").read_text() == "text"
     assert [status for status, _ in _cards(agent, session)] == ["completed", "completed"]
-    assert len(_questions(agent)) == questions
+    assert len(permission_questions(agent)) == questions
     assert agent.updates(session, "current_mode_update")[-1]["currentModeId"] == mode
     await agent.request("session/close", {"sessionId": session})
     assert (await agent.load_session(session, workspace))["modes"]["currentModeId"] == mode
@@ -75,7 +71,7 @@ async def test_the_plan_is_asked_about_on_its_card_and_the_mode_changes_before_t
     agent, session = await _plan(start, workspace)
     agent.on_permission = pick("plan_default")
     await agent.prompt(session, _PROPOSE)
-    [question] = _questions(agent)
+    [question] = permission_questions(agent)
     card = question.params["toolCall"]
     assert (card["kind"], card["status"]) == ("switch_mode", "pending")
     assert card["content"] == [{"type": "content", "content": {"type": "text", "text": _PLAN}}]
@@ -117,7 +113,7 @@ async def test_outside_of_plan_mode_there_is_none_to_leave(start: EditorFactory,
     agent, session = await _plan(start, workspace)
     await agent.request("session/set_mode", {"sessionId": session, "modeId": "default"})
     await agent.prompt(session, _PROPOSE)
-    assert _questions(agent) == []
+    assert permission_questions(agent) == []
     assert "not in plan mode" in _cards(agent, session)[0][1]
 
 
@@ -147,7 +143,7 @@ async def test_who_rejects_and_tells_why_sees_their_words_on_the_card(start: Edi
     [(status, content)] = _cards(agent, session)
     assert status == "failed"
     assert 'Rejected. You said: \\"Put it into docs.\\"' in content
-    assert forms[0]["toolCallId"] == _questions(agent)[0].params["toolCall"]["toolCallId"]
+    assert forms[0]["toolCallId"] == permission_questions(agent)[0].params["toolCall"]["toolCallId"]
 
 
 async def test_a_cancel_while_the_words_are_written_ends_the_turn(start: EditorFactory, workspace: Path) -> None:
@@ -169,5 +165,5 @@ async def test_an_editor_without_forms_is_not_offered_to_tell_why(start: EditorF
     agent, session = await _plan(start, workspace)
     agent.on_permission = pick("plan_reject")
     await agent.prompt(session, _PROPOSE)
-    offered = [option["optionId"] for option in _questions(agent)[0].params["options"]]
+    offered = [option["optionId"] for option in permission_questions(agent)[0].params["options"]]
     assert offered == ["plan_default", "plan_accept_edits", "plan_reject"]

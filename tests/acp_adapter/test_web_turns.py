@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.support.editor import PLAIN, Editor
+from tests.support.editor import Editor
 from tests.support.editor_policies import allow, pick, reject
-from tests.support.in_memory import EditorFactory
+from tests.support.in_memory import EditorFactory, start_session
 from tests.support.web_server import WebServer, typed
 
 _PAGES = {"/a": typed(b"# One", "text/markdown"), "/b": typed(b"# Two", "text/markdown")}
@@ -15,12 +15,6 @@ _PAGES = {"/a": typed(b"# One", "text/markdown"), "/b": typed(b"# Two", "text/ma
 
 def _read(*urls: str) -> str:
     return f"call web_extract {json.dumps({'urls': urls})}"
-
-
-async def _start(start: EditorFactory, workspace: Path) -> tuple[Editor, str]:
-    agent = await start()
-    await agent.initialize(PLAIN)
-    return agent, await agent.new_session(workspace)
 
 
 def _titles(agent: Editor) -> list[str]:
@@ -34,7 +28,7 @@ def _card(agent: Editor, session: str) -> str:
 
 async def test_a_page_of_this_machine_is_asked_about_with_the_reason(start: EditorFactory, workspace: Path) -> None:
     with WebServer(_PAGES) as server:
-        agent, session = await _start(start, workspace)
+        agent, session = await start_session(start, workspace)
         agent.on_permission = allow
         await agent.prompt(session, _read(server.url("/a")))
         assert [request.path for request in server.requests] == ["/a"]
@@ -45,7 +39,7 @@ async def test_a_page_of_this_machine_is_asked_about_with_the_reason(start: Edit
 
 async def test_after_a_no_nothing_is_sent(start: EditorFactory, workspace: Path) -> None:
     with WebServer(_PAGES) as server:
-        agent, session = await _start(start, workspace)
+        agent, session = await start_session(start, workspace)
         agent.on_permission = reject
         await agent.prompt(session, _read(server.url("/a")))
         assert server.requests == []
@@ -54,7 +48,7 @@ async def test_after_a_no_nothing_is_sent(start: EditorFactory, workspace: Path)
 
 async def test_a_yes_for_the_session_is_for_that_host_and_port(start: EditorFactory, workspace: Path) -> None:
     with WebServer(_PAGES) as server, WebServer(_PAGES) as other:
-        agent, session = await _start(start, workspace)
+        agent, session = await start_session(start, workspace)
         agent.on_permission = pick("allow_session")
         await agent.prompt(session, _read(server.url("/a")))
         await agent.prompt(session, _read(server.url("/b")))

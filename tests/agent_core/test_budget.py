@@ -9,14 +9,10 @@ import pytest
 from agent_core.budget import IterationBudget
 from agent_core.errors import ProviderConnectionError
 from agent_core.providers.base import Finished, TextDelta, ToolCallArguments, ToolCallStarted
-from tests.support.agents import Ears, assert_well_formed, in_background, make_agent, roles
+from tests.support.agents import Ears, assert_well_formed, in_background, make_agent, roles, tool_contents
 from tests.support.each import each
 from tests.support.scripted_provider import Hold, says, uses
 from tools.environments.guardian import Guardian
-
-
-def results(messages):
-    return [message["content"] for message in messages if message["role"] == "tool"]
 
 
 def works(count, name="todo"):
@@ -67,7 +63,7 @@ def test_the_model_is_warned_with_the_last_result_of_an_answer(tmp_path):
     pair = uses(("a", "todo", {}), ("b", "todo", {}))
     script = [*works(8), pair]
     agent = make_agent(tmp_path, *script, says("Done."), max_iterations=10)
-    told = results(agent.run_conversation("go")["messages"])
+    told = tool_contents(agent.run_conversation("go")["messages"])
     assert ["request is left" in one for one in told] == [False] * 9 + [True]
     assert told[-1].rpartition("\n\n[")[2].startswith("1 of this turn's 10 model request is left.")
 
@@ -103,7 +99,7 @@ def test_calls_of_the_closing_answer_are_not_run_and_each_has_a_result(tmp_path,
     agent = make_agent(tmp_path, *works(1), last, max_iterations=1, callbacks=ears.callbacks())
     result = agent.run_conversation("go")
     assert ran == []
-    assert all(one.startswith("Error: Not run:") for one in results(result["messages"])[1:])
+    assert all(one.startswith("Error: Not run:") for one in tool_contents(result["messages"])[1:])
     assert roles(result["messages"][-4:]) == ["assistant", "tool", "tool", "assistant"]
     assert result["final_response"] == "One more thing:"
     assert [ears.finished(call).ran for call in ("x", "y")] == [False, False]

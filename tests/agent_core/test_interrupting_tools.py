@@ -8,13 +8,9 @@ import pytest
 
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallOutput, CallRequested
 from agent_core.messages import INTERRUPTED_RESULT
-from tests.support.agents import assert_well_formed, in_background, make_agent
+from tests.support.agents import assert_well_formed, in_background, make_agent, tool_contents
 from tests.support.scripted_provider import says, uses
 from tests.support.tool_context import told_in
-
-
-def results_of(messages):
-    return [message["content"] for message in messages if message["role"] == "tool"]
 
 
 def test_a_command_that_never_ends_is_ended_with_the_turn(tmp_path, guardian):
@@ -33,7 +29,7 @@ def test_a_command_that_never_ends_is_ended_with_the_turn(tmp_path, guardian):
     result = running.result(10)
     assert result["stop_reason"] == "cancelled"
     assert [kind for call_id, kind in told if call_id == "b"] == [CallRequested, CallFinished]
-    assert results_of(result["messages"]) == [INTERRUPTED_RESULT] * 2
+    assert tool_contents(result["messages"]) == [INTERRUPTED_RESULT] * 2
     assert_well_formed(result["messages"])
     assert not agent.workspace.terminal.is_busy()
     assert agent.chat("again") == "again"
@@ -58,7 +54,7 @@ def test_a_tool_that_does_not_listen_does_nothing_more_and_no_other_begins(tmp_p
     assert result["stop_reason"] == "cancelled"
     assert not (tmp_path / "late.txt").exists()
     assert ran == []
-    assert [told_in(text)["error"][:11] for text in results_of(result["messages"])] == ["Interrupted"] * 2
+    assert [told_in(text)["error"][:11] for text in tool_contents(result["messages"])] == ["Interrupted"] * 2
     assert_well_formed(result["messages"])
     assert agent.chat("again") == "again"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 from agent_core.agent import AIAgent
 from agent_core.asking.survive import Patience
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallOutput, CallRequested, CallRunning, ToolProgress
-from agent_core.messages import Message
+from agent_core.messages import Content, Message
 from agent_core.providers.base import Provider
 from agent_core.sessions.memory import InMemorySessionStore
+from agent_core.turn.result import ConversationResult
 from agent_core.workspace import local_workspace
 from tests.support.scripted_provider import Script, ScriptedProvider
 from tools.approval.gate import Approver
@@ -144,3 +145,18 @@ def assert_well_formed(messages: Sequence[Message]) -> None:
             position += 1 + len(calls)
             if not calls or (position < len(messages) and messages[position]["role"] == "user"):
                 break
+
+
+def tool_contents(messages: Iterable[Message]) -> list[Content | None]:
+    """The results of tools among the messages."""
+    return [message["content"] for message in messages if message["role"] == "tool"]
+
+
+def injected(result: ConversationResult) -> list[Content | None]:
+    """What the agent told the model of its own accord in a turn."""
+    return [message["content"] for message in result["messages"] if message.get("injected")]
+
+
+def events_of_kind(kind: type, events: Iterable[object]) -> list[object]:
+    """The events of one class, in their order."""
+    return [event for event in events if isinstance(event, kind)]

@@ -16,7 +16,7 @@ from acp_adapter.transport import Transport
 from agent_core.config import ConfigSource, Overrides
 from agent_core.home import Home
 from tests.support.agent_end import AgentEnd
-from tests.support.editor import Editor
+from tests.support.editor import PLAIN, Editor, Frame
 from tests.support.made_database import put_database
 
 OFFLINE = Overrides(model="offline", provider="offline")
@@ -64,3 +64,20 @@ async def _run(transport: Transport, settings: ConfigSource, server: Serve, gree
     greeting = await asyncio.to_thread(greeted)
     if not greeting.ended:
         await server(transport, settings, greeting)
+
+
+async def start_session(start: EditorFactory, workspace: Path) -> tuple[Editor, str]:
+    """A plain editor with a session in `workspace`."""
+    editor = await start()
+    await editor.initialize(PLAIN)
+    return editor, await editor.new_session(workspace)
+
+
+def permission_questions(editor: Editor) -> list[Frame]:
+    """The permission questions that the editor was asked."""
+    return [frame for frame in editor.frames if frame.method == "session/request_permission"]
+
+
+def titles_of_questions(editor: Editor) -> list[str]:
+    """What the editor was asked to allow."""
+    return [frame.params["toolCall"]["title"] for frame in permission_questions(editor)]

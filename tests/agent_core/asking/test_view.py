@@ -12,6 +12,7 @@ from agent_core.asking.view import (
     shown,
 )
 from agent_core.messages import assistant_message, text_of, tool_call, tool_message, user_message
+from tests.support.agents import tool_contents
 
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 DOCUMENT = {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,AAAA"}}
@@ -27,10 +28,6 @@ def conversation(results):
     return messages
 
 
-def contents(messages):
-    return [message["content"] for message in messages if message["role"] == "tool"]
-
-
 def test_a_history_without_omissions_is_shown_as_it_is():
     messages = conversation([1000, 1000])
     assert shown(messages, Omissions()) is messages
@@ -38,12 +35,12 @@ def test_a_history_without_omissions_is_shown_as_it_is():
 
 def test_a_result_that_is_left_out_says_how_much_is_missing_and_the_history_stays_whole():
     messages, omissions = conversation([12345, 5, 5]), Omissions({"call-0"})
-    first = contents(shown(messages, omissions))[0]
+    first = tool_contents(shown(messages, omissions))[0]
     assert first == (
         "[Left out to make room: 12,345 characters that read_file gave. Call it again if you need them.]"
     )
-    assert contents(messages)[0] == "x" * 12345
-    assert contents(shown(messages, omissions))[1:] == contents(messages)[1:]
+    assert tool_contents(messages)[0] == "x" * 12345
+    assert tool_contents(shown(messages, omissions))[1:] == tool_contents(messages)[1:]
 
 
 def test_a_result_with_images_that_is_left_out_tells_of_them_also_without_its_tools_name():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_core.guardrails import Steps, Thresholds
-from tests.support.agents import Ears, assert_well_formed, make_agent
+from tests.support.agents import Ears, assert_well_formed, make_agent, tool_contents
 from tests.support.scripted_provider import ScriptedProvider, says, uses
 
 MISSING = ("read_file", {"path": "missing.txt"})
@@ -16,15 +16,11 @@ def again(tool, arguments, times, first=1):
     return [uses((f"c{number}", tool, arguments)) for number in range(first, first + times)]
 
 
-def results(messages):
-    return [message["content"] for message in messages if message["role"] == "tool"]
-
-
 def test_a_call_that_fails_again_and_again_ends_the_turn(tmp_path):
     ears = Ears()
     agent = make_agent(tmp_path, *again(*MISSING, 6), callbacks=ears.callbacks())
     result = agent.run_conversation("read it")
-    told = results(result["messages"])
+    told = tool_contents(result["messages"])
     assert ["\n\n[" in one for one in told] == [False, True, True, True, False, False]
     assert [one.startswith("Error: Not run:") for one in told] == [False] * 4 + [True] * 2
     assert result["stop_reason"] == "max_turn_requests"
@@ -39,7 +35,7 @@ def test_the_next_prompt_begins_anew(tmp_path):
     agent.run_conversation("read it")
     result = agent.run_conversation("again")
     assert result["stop_reason"] == "end_turn"
-    assert "\n\n[" not in results(result["messages"])[-1]
+    assert "\n\n[" not in tool_contents(result["messages"])[-1]
 
 
 def test_reading_the_same_is_held_back_until_something_changes(tmp_path, add_tool):
@@ -62,7 +58,7 @@ def test_words_of_the_person_for_the_running_turn_let_it_go_on(tmp_path):
     steer.append(agent.steer)
     result = agent.run_conversation("read it")
     assert result["stop_reason"] == "end_turn"
-    assert "\n\n[" not in results(result["messages"])[-1]
+    assert "\n\n[" not in tool_contents(result["messages"])[-1]
 
 
 def test_what_the_user_turned_off_is_not_done(tmp_path):
@@ -70,7 +66,7 @@ def test_what_the_user_turned_off_is_not_done(tmp_path):
     agent = make_agent(tmp_path, *again(*MISSING, 12), says("it is missing"), guardrails=Thresholds(off, off, off))
     result = agent.run_conversation("read it")
     assert result["stop_reason"] == "end_turn"
-    assert all("\n\n[" not in one for one in results(result["messages"]))
+    assert all("\n\n[" not in one for one in tool_contents(result["messages"]))
 
 
 @pytest.mark.parametrize("calls", [1, 8])

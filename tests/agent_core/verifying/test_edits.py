@@ -12,7 +12,7 @@ from agent_core.messages import tool_call
 from agent_core.permission_settings import PermissionSettings
 from agent_core.verifying.edits import FailedCheck, UncheckedEdits
 from agent_core.workspace import local_workspace
-from tests.support.agents import make_agent
+from tests.support.agents import injected, make_agent
 from tests.support.each import each
 from tests.support.scripted_provider import ScriptedProvider, says, uses
 from tools.result import ShownDiff, ToolResult
@@ -24,10 +24,6 @@ def writes(path):
 
 def runs(command):
     return uses(("r", "terminal", {"command": command}))
-
-
-def nudges(result):
-    return [message["content"] for message in result["messages"] if message.get("injected")]
 
 
 @pytest.fixture
@@ -60,7 +56,7 @@ def watched(bench, guardian):
 )
 def test_code_that_a_command_changed_counts_as_edited(bench, watched, command):
     bench.path("app.py").write_text("x = 1\n")
-    (nudge,) = nudges(watched(runs(command), says("Done."), says("No need.")).run_conversation("change it"))
+    (nudge,) = injected(watched(runs(command), says("Done."), says("No need.")).run_conversation("change it"))
     assert "app.py" in nudge
 
 
@@ -78,19 +74,19 @@ def test_code_that_a_command_changed_counts_as_edited(bench, watched, command):
 )
 def test_a_command_that_checks_what_it_changes_or_changes_no_code_is_none(bench, watched, command):
     bench.path("app.py").write_text("x = 1\n")
-    assert nudges(watched(runs(command), says("Done.")).run_conversation("change it")) == []
+    assert injected(watched(runs(command), says("Done.")).run_conversation("change it")) == []
 
 
 def test_code_that_came_and_went_with_the_turn_needs_no_check(bench, watched):
     scripts = writes("probe.py"), runs("rm probe.py"), says("Done.")
-    assert nudges(watched(*scripts).run_conversation("look")) == []
+    assert injected(watched(*scripts).run_conversation("look")) == []
 
 
 def test_code_that_was_there_and_was_removed_needs_one(tmp_path):
     (tmp_path / "app.py").write_text("x = 1\n")
     gone = uses(("p", "patch", {"mode": "patch", "patch": "*** Begin Patch\n*** Delete File: app.py\n*** End Patch"}))
     agent = make_agent(tmp_path, gone, says("Done."), says("Nobody used it."))
-    assert len(nudges(agent.run_conversation("clean up"))) == 1
+    assert len(injected(agent.run_conversation("clean up"))) == 1
 
 
 def background(code):

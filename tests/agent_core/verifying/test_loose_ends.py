@@ -6,7 +6,7 @@ import pytest
 
 from agent_core.callbacks import AgentCallbacks
 from agent_core.verifying.final_text import announced_step, asks_person, explains_failure
-from tests.support.agents import make_agent
+from tests.support.agents import injected, make_agent
 from tests.support.each import each
 from tests.support.scripted_provider import says, uses
 from tests.support.tool_context import ScriptedApprover
@@ -15,10 +15,6 @@ PLAN = [{"id": "1", "content": "Write the parser", "status": "in_progress"}, {"i
 PLANS = uses(("t", "todo", {"todos": PLAN}))
 CLOSES = uses(("t", "todo", {"todos": [{**item, "status": "completed"} for item in PLAN]}))
 READS = uses(("r", "read_file", {"path": "notes.md"}))
-
-
-def nudges(result):
-    return [message["content"] for message in result["messages"] if message.get("injected")]
 
 
 @pytest.fixture
@@ -31,50 +27,50 @@ def test_an_open_plan_brings_one_nudge_that_names_its_items_and_then_the_turn_en
     noted: list[str] = []
     made = agent(PLANS, says("Done."), says("Done!"), callbacks=AgentCallbacks(thinking_callback=noted.append))
     result = made.run_conversation("write it")
-    (nudge,) = nudges(result)
+    (nudge,) = injected(result)
     assert "Your plan has open items: “Write the parser”; “Document it”." in nudge
     assert (result["final_response"], result["stop_reason"]) == ("Done!", "end_turn")
     assert noted == ["The plan has open items: the model is asked to finish them."]
 
 
 def test_a_plan_whose_items_are_completed_or_cancelled_brings_no_nudge(agent):
-    assert nudges(agent(PLANS, CLOSES, says("Done.")).run_conversation("write it")) == []
+    assert injected(agent(PLANS, CLOSES, says("Done.")).run_conversation("write it")) == []
 
 
 def test_an_open_plan_of_an_earlier_turn_brings_no_nudge(agent):
     made = agent(PLANS, says("One."), says("Two."), uses(("a", "todo", {})), READS, says("It says: Notes."))
     made.chat("write it")
-    assert len(nudges(made.run_conversation("what do the notes say?"))) == 1, "only that of the first turn"
+    assert len(injected(made.run_conversation("what do the notes say?"))) == 1, "only that of the first turn"
 
 
 def test_an_announced_step_without_a_call_brings_one_nudge_that_quotes_it(agent):
     made = agent(READS, says("The notes are short. Now I'll run the tests."), says("Let me run the tests:"))
     result = made.run_conversation("go")
-    (nudge,) = nudges(result)
+    (nudge,) = injected(result)
     assert "Your message ends with “Now I'll run the tests.”, but it calls no tool" in nudge
     assert result["final_response"] == "Let me run the tests:"
 
 
 def test_an_announced_step_with_an_open_plan_is_one_nudge_that_says_both(agent):
-    (nudge,) = nudges(agent(PLANS, says("Let me start."), CLOSES, says("Done.")).run_conversation("go"))
+    (nudge,) = injected(agent(PLANS, says("Let me start."), CLOSES, says("Done.")).run_conversation("go"))
     assert "open items" in nudge
     assert "“Let me start.”" in nudge
 
 
 def test_a_question_of_the_models_ends_the_turn_without_a_nudge(agent):
-    assert nudges(agent(PLANS, says("This is the plan. Shall I go on?")).run_conversation("plan it")) == []
+    assert injected(agent(PLANS, says("This is the plan. Shall I go on?")).run_conversation("plan it")) == []
 
 
 @pytest.mark.parametrize("options", [{"mode": "plan"}, {"max_iterations": 4}, {"verify_on_stop": False}])
 def test_in_plan_mode_without_budget_or_where_it_is_switched_off_there_is_no_nudge(agent, options):
-    assert nudges(agent(PLANS, says("Let me run it."), **options).run_conversation("go")) == []
+    assert injected(agent(PLANS, says("Let me run it."), **options).run_conversation("go")) == []
 
 
 def test_after_a_refusal_in_the_turn_there_is_no_nudge(agent):
     writes = uses(("w", "write_file", {"path": "a.py", "content": "x = 1\n"}))
     person = ScriptedApprover("reject_once")
     made = agent(PLANS, writes, says("Let me try it."), mode="default", approver=person)
-    assert nudges(made.run_conversation("go")) == []
+    assert injected(made.run_conversation("go")) == []
     assert len(person.asked) == 1
 
 

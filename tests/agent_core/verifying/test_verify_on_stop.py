@@ -8,7 +8,7 @@ import pytest
 
 from agent_core.callbacks import AgentCallbacks
 from agent_core.verifying.edits import forbids_checks, is_code
-from tests.support.agents import assert_well_formed, in_background, make_agent
+from tests.support.agents import assert_well_formed, in_background, injected, make_agent
 from tests.support.each import each
 from tests.support.scripted_provider import Hold, says, uses
 
@@ -21,14 +21,10 @@ def runs(command, call_id="r"):
     return uses((call_id, "terminal", {"command": command}))
 
 
-def nudges(result):
-    return [message["content"] for message in result["messages"] if message.get("injected")]
-
-
 def test_code_that_was_not_checked_brings_one_nudge_and_then_the_turn_ends(tmp_path):
     agent = make_agent(tmp_path, writes(), says("Done."), says("There is nothing to run here."))
     result = agent.run_conversation("write it")
-    (nudge,) = nudges(result)
+    (nudge,) = injected(result)
     assert "app.py" in nudge
     assert (result["final_response"], result["stop_reason"]) == ("There is nothing to run here.", "end_turn")
     assert_well_formed(result["messages"])
@@ -37,7 +33,7 @@ def test_code_that_was_not_checked_brings_one_nudge_and_then_the_turn_ends(tmp_p
 def test_each_turn_has_its_own_nudge(tmp_path):
     agent = make_agent(tmp_path, writes(), says("one"), says("two"), writes("b.py"), says("three"), says("four"))
     agent.chat("write it")
-    assert len(nudges(agent.run_conversation("and another"))) == 2
+    assert len(injected(agent.run_conversation("and another"))) == 2
 
 
 def test_an_edit_after_the_nudge_brings_no_other(tmp_path):
@@ -47,7 +43,7 @@ def test_an_edit_after_the_nudge_brings_no_other(tmp_path):
 
 def test_a_check_after_the_edit_that_passes_is_enough(tmp_path, guardian):
     agent = make_agent(tmp_path, writes(), runs("python app.py"), says("Done."), guardian=guardian)
-    assert nudges(agent.run_conversation("write it")) == []
+    assert injected(agent.run_conversation("write it")) == []
 
 
 @pytest.mark.parametrize(
@@ -61,52 +57,52 @@ def test_a_check_after_the_edit_that_fails_brings_one_nudge_that_says_how(tmp_pa
     scripts = writes(), runs(command), says("All done."), says("It fails still.")
     agent = make_agent(tmp_path, *scripts, guardian=guardian)
     result = agent.run_conversation("write it")
-    (nudge,) = nudges(result)
+    (nudge,) = injected(result)
     assert f"The last check failed: `{command}` ({how})" in nudge
     assert result["final_response"] == "It fails still."
 
 
 def test_code_that_was_changed_since_the_check_failed_is_named_in_the_nudge(tmp_path, guardian):
     scripts = writes(), runs("python app.py; false"), writes("b.py"), says("Done."), says("No need.")
-    (nudge,) = nudges(make_agent(tmp_path, *scripts, guardian=guardian).run_conversation("write it"))
+    (nudge,) = injected(make_agent(tmp_path, *scripts, guardian=guardian).run_conversation("write it"))
     assert "You changed b.py since and have not run it again." in nudge
 
 
 def test_a_check_that_passes_after_one_that_failed_ends_the_matter(tmp_path, guardian):
     scripts = writes(), runs("python app.py; false"), runs("python app.py"), says("Done.")
-    assert nudges(make_agent(tmp_path, *scripts, guardian=guardian).run_conversation("write it")) == []
+    assert injected(make_agent(tmp_path, *scripts, guardian=guardian).run_conversation("write it")) == []
 
 
 def test_a_failing_check_that_was_only_to_be_run_brings_no_nudge(tmp_path, guardian):
     agent = make_agent(tmp_path, runs("python -c 1; python x.py"), says("It fails."), guardian=guardian)
-    assert nudges(agent.run_conversation("run x.py")) == []
+    assert injected(agent.run_conversation("run x.py")) == []
 
 
 def test_a_failing_check_that_the_answer_explains_brings_no_nudge(tmp_path, guardian):
     scripts = writes(), runs("python app.py; false"), says("Done. One test fails; it is unrelated to this change.")
-    assert nudges(make_agent(tmp_path, *scripts, guardian=guardian).run_conversation("write it")) == []
+    assert injected(make_agent(tmp_path, *scripts, guardian=guardian).run_conversation("write it")) == []
 
 
 def test_a_check_before_the_edit_is_none(tmp_path, guardian):
     agent = make_agent(tmp_path, runs("python -c 1"), writes(), says("Done."), says("No need."), guardian=guardian)
-    assert len(nudges(agent.run_conversation("write it"))) == 1
+    assert len(injected(agent.run_conversation("write it"))) == 1
 
 
 @pytest.mark.parametrize("command", ["ls", "cat app.py"])
 def test_a_command_that_only_looks_is_no_check(tmp_path, guardian, command):
     agent = make_agent(tmp_path, writes(), runs(command), says("Done."), says("No need."), guardian=guardian)
-    assert len(nudges(agent.run_conversation("write it"))) == 1
+    assert len(injected(agent.run_conversation("write it"))) == 1
 
 
 @pytest.mark.parametrize("path", ["notes.md", "data.json", "LICENSE"])
 def test_prose_and_data_need_no_check(tmp_path, path):
-    assert nudges(make_agent(tmp_path, writes(path, "{}\n"), says("Done.")).run_conversation("go")) == []
+    assert injected(make_agent(tmp_path, writes(path, "{}\n"), says("Done.")).run_conversation("go")) == []
 
 
 def test_an_edit_that_failed_or_left_the_file_as_it_was_needs_none(tmp_path):
     (tmp_path / "app.py").write_text("x = 1\n")
     same = uses(("p", "patch", {"path": "app.py", "old_string": "x = 2", "new_string": "x = 3"}))
-    assert nudges(make_agent(tmp_path, same, says("No such line.")).run_conversation("go")) == []
+    assert injected(make_agent(tmp_path, same, says("No such line.")).run_conversation("go")) == []
 
 
 @pytest.mark.parametrize(
@@ -120,12 +116,12 @@ def test_an_edit_that_failed_or_left_the_file_as_it_was_needs_none(tmp_path):
 )
 def test_where_it_is_not_wanted_or_not_possible_there_is_none(tmp_path, options, prompt, mode):
     agent = make_agent(tmp_path, writes(), says("Done."), mode=mode, **options)
-    assert nudges(agent.run_conversation(prompt)) == []
+    assert injected(agent.run_conversation(prompt)) == []
 
 
 def test_the_nudge_needs_as_many_requests_as_a_check_takes(tmp_path):
     agent = make_agent(tmp_path, writes(), says("Done."), says("No need."), max_iterations=5)
-    assert len(nudges(agent.run_conversation("write it"))) == 1
+    assert len(injected(agent.run_conversation("write it"))) == 1
 
 
 def test_words_that_come_meanwhile_are_in_the_same_message_and_not_lost(tmp_path):

@@ -10,6 +10,7 @@ from agent_core.mcp.specs import ServerSpec
 from tests.support.editor import Content, Editor
 from tests.support.hostile.attack import Attack, filled
 from tests.support.hostile.world import World
+from tests.support.in_memory import titles_of_questions
 from tests.support.mcp_servers import on_the_wire, plain
 from tests.support.model_server import ModelServer
 from tests.support.obedient_model import order, told
@@ -85,7 +86,7 @@ async def obeyed(
             await agent.prompt(session, "/mcp")
     if mode != "default":
         await agent.request("session/set_mode", {"sessionId": session, "modeId": mode})
-    before, asked, requests = world.look(), len(_questions(agent)), len(server.requests)
+    before, asked, requests = world.look(), len(titles_of_questions(agent)), len(server.requests)
     await agent.prompt(session, prompt)
     await agent.request("session/close", {"sessionId": session})
     harm = _harm(world, before, "\n".join(told(request) for request in server.requests[requests:]))
@@ -98,7 +99,7 @@ async def obeyed(
     return Struck(
         attack.name,
         harm,
-        tuple(_questions(agent)[asked:]),
+        tuple(titles_of_questions(agent)[asked:]),
         tuple(str(card.get("title")) for card in cards.values() if card["status"] == "failed"),
         any(word in got for word in _TOLD),
         json.dumps(list(cards.values()), ensure_ascii=False)[-3000:],
@@ -117,9 +118,3 @@ def _harm(world: World, before: dict[str, str], got: str) -> tuple[str, ...]:
         found.append("signalled the agent")
         world.signals.clear()
     return tuple(found)
-
-
-def _questions(agent: Editor) -> Sequence[str]:
-    return [
-        frame.params["toolCall"]["title"] for frame in agent.frames if frame.method == "session/request_permission"
-    ]

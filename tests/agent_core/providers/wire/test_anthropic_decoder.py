@@ -17,6 +17,7 @@ from agent_core.providers.base import (
     Usage,
     UsageReport,
 )
+from tests.support.agents import events_of_kind
 from tests.support.choices import choice_for
 from tests.support.each import each
 
@@ -32,10 +33,6 @@ def answer(*payloads, model="claude-opus-4-6"):
         events += decoder.feed(payload if isinstance(payload, bytes) else json.dumps(payload).encode())
     assert decoder.done
     return [*events, Finished(decoder.finished)]
-
-
-def of(kind, events):
-    return [event for event in events if isinstance(event, kind)]
 
 
 def begin(index, kind, **fields):
@@ -73,7 +70,7 @@ def test_hidden_and_later_thoughts_are_kept_with_their_place():
         ending("tool_use"),
         STOP,
     )
-    assert [event.item for event in of(ProviderItem, events)] == [
+    assert [event.item for event in events_of_kind(ProviderItem, events)] == [
         {"type": "thinking", "thinking": "", "signature": "s1"},
         {"type": "redacted_thinking", "data": "xyz", "after_text": 9},
         {"type": "thinking", "thinking": "and", "signature": "s2", "after_text": 9, "after_calls": 1},
@@ -82,10 +79,10 @@ def test_hidden_and_later_thoughts_are_kept_with_their_place():
 
 def test_a_thought_without_a_signature_is_kept_only_of_models_that_sign_none():
     thought = (begin(0, "thinking", thinking="hm"), stop(0), ending(), STOP)
-    assert of(ProviderItem, answer(*thought, model="deep-model")) == [
+    assert events_of_kind(ProviderItem, answer(*thought, model="deep-model")) == [
         ProviderItem({"type": "thinking", "thinking": "hm"})
     ]
-    assert of(ProviderItem, answer(*thought)) == []
+    assert events_of_kind(ProviderItem, answer(*thought)) == []
 
 
 def test_tools_of_the_server_and_unknown_blocks_and_events_are_passed_over():
@@ -116,7 +113,7 @@ def test_the_input_of_a_call_may_come_at_once():
 def test_an_input_that_comes_at_once_and_in_pieces_counts_once():
     piece = delta(0, "input_json_delta", partial_json='{"x": 1}')
     events = answer(begin(0, "tool_use", id="a", name="f", input={"x": 1}), piece, stop(0), ending("tool_use"), STOP)
-    assert of(ToolCallArguments, events) == [ToolCallArguments(0, '{"x": 1}')]
+    assert events_of_kind(ToolCallArguments, events) == [ToolCallArguments(0, '{"x": 1}')]
 
 
 @each(
@@ -159,7 +156,7 @@ COUNTS = {
 def test_usage_counts_all_of_the_prompt(kind):
     start, end, usage = COUNTS[kind]
     events = answer({"type": "message_start", "message": {"usage": start}}, ending(usage=end), STOP)
-    assert of(UsageReport, events) == [UsageReport(usage)]
+    assert events_of_kind(UsageReport, events) == [UsageReport(usage)]
 
 
 def test_a_server_that_is_overloaded_within_its_answer():

@@ -21,7 +21,7 @@ from agent_core.providers.base import (
 )
 from agent_core.providers.choice import Dialect, ModelFacts
 from tests.agent_core.providers.conftest import KEY
-from tests.support.agents import in_background
+from tests.support.agents import events_of_kind, in_background
 from tests.support.model_server import Disconnect, Garbage, Gate, Hang, ModelServer, Reply, Status, ToolCall
 from tests.support.model_server import Usage as ServerUsage
 from tests.support.raw_server import RawServer, event_stream
@@ -55,10 +55,6 @@ def body(model_server, ask, claude):
         return model_server.requests[-1].body
 
     return body
-
-
-def of(kind, events):
-    return [event for event in events if isinstance(event, kind)]
 
 
 def test_text_arrives_whole_and_ends_with_usage_and_reason(model_server, ask, claude):
@@ -95,8 +91,11 @@ def test_parallel_calls_are_numbered_whatever_comes_before_them(model_server, as
     calls = [ToolCall("a", "read_file", {"path": "x.py"}), ToolCall("b", "now")]
     model_server.add(Reply("Both:", reasoning="hm", tool_calls=calls, split=9))
     events = ask(claude())
-    assert of(ToolCallStarted, events) == [ToolCallStarted(0, "a", "read_file"), ToolCallStarted(1, "b", "now")]
-    pieces = of(ToolCallArguments, events)
+    assert events_of_kind(ToolCallStarted, events) == [
+        ToolCallStarted(0, "a", "read_file"),
+        ToolCallStarted(1, "b", "now"),
+    ]
+    pieces = events_of_kind(ToolCallArguments, events)
     assert [piece.index for piece in pieces] == [0, 1]
     assert json.loads("".join(piece.text for piece in pieces if piece.index == 0)) == {"path": "x.py"}
     assert events[-1] == Finished("tool_calls")
@@ -113,7 +112,7 @@ def test_the_next_request_repeats_an_answer_as_it_was_given(model_server, ask, c
         "api_mode": "anthropic_messages",
         "provider": "custom",
         "model": CLAUDE,
-        "items": [event.item for event in of(ProviderItem, events)],
+        "items": [event.item for event in events_of_kind(ProviderItem, events)],
     }
     history = [user_message("hello"), message, *[tool_message(call, "1") for call in asked]]
     ask(provider, history, CLAUDE, reasoning="low")

@@ -19,18 +19,14 @@ from agent_core.providers.base import (
 )
 from agent_core.providers.choice import Dialect, ModelFacts
 from tests.agent_core.providers.conftest import KEY
-from tests.support.agents import in_background
+from tests.support.agents import events_of_kind, in_background
 from tests.support.model_server import Garbage, Gate, ModelServer, Reply, ToolCall
 from tests.support.model_server import Usage as ServerUsage
 from tests.support.raw_server import RawServer, event_stream
 
 
-def events_of(kind, events):
-    return [event for event in events if isinstance(event, kind)]
-
-
 def text_of(events):
-    return "".join(event.text for event in events_of(TextDelta, events))
+    return "".join(event.text for event in events_of_kind(TextDelta, events))
 
 
 def test_text_arrives_whole_and_ends_with_usage_and_reason(model_server, ask):
@@ -57,11 +53,11 @@ def test_parallel_calls_with_interleaved_arguments(model_server, ask):
     calls = [ToolCall("a", "read_file", {"path": "x.py"}), ToolCall("b", "read_file", {"path": "y.py"})]
     model_server.add(Reply("Both:", tool_calls=calls, split=4))
     events = ask()
-    assert events_of(ToolCallStarted, events) == [
+    assert events_of_kind(ToolCallStarted, events) == [
         ToolCallStarted(0, "a", "read_file"),
         ToolCallStarted(1, "b", "read_file"),
     ]
-    pieces = events_of(ToolCallArguments, events)
+    pieces = events_of_kind(ToolCallArguments, events)
     assert [piece.index for piece in pieces[:4]] == [0, 1, 0, 1]
     for index, call in enumerate(calls):
         assert json.loads("".join(piece.text for piece in pieces if piece.index == index)) == call.arguments
