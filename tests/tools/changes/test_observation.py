@@ -8,12 +8,11 @@ import random
 import shutil
 import stat
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-from tools.changes.facts import CLOCK_STEP_NS
+from tests.support.waiting import outlast_the_clock
 from tools.changes.held_content import ContentCache
 from tools.changes.observation import UNKNOWN_HASH, FileDifference, Observation, ObservationLimits
 from tools.context import CommandSpec
@@ -336,10 +335,3 @@ def put_back(one: FileDifference) -> None:
 
 def state(place: Path) -> dict[str, tuple[bytes, int]]:
     return {str(f): (f.read_bytes(), f.stat().st_mode) for f in sorted(place.rglob("*")) if f.is_file()}
-
-
-def outlast_the_clock(place: Path) -> None:
-    """Make all files old enough that their facts can be trusted."""
-    newest = max(path.lstat().st_ctime_ns for path in place.rglob("*"))
-    while time.time_ns() <= newest + CLOCK_STEP_NS:
-        pass

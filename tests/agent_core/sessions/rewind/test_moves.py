@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 
 import pytest
 
-from tools.changes.facts import CLOCK_STEP_NS
+from tests.support.waiting import outlast_the_clock
 from tools.context import CommandSpec
 
 LARGE = b"0123456789abcdef" * 25_000  # more than is held of a file that the command does not name
-
-
-def outlast_the_clock(bench):
-    """Make all files old enough that their times tell them from new ones."""
-    newest = max(path.lstat().st_ctime_ns for path in bench.work.rglob("*"))
-    while time.time_ns() <= newest + CLOCK_STEP_NS:
-        pass
 
 
 def script(text):
@@ -78,7 +70,7 @@ def test_more_moved_files_than_are_kept_beforehand_come_back(bench):
 def test_a_directory_that_nobody_looks_into_is_not_emptied_at_its_new_place(bench, folder):
     bench.path(folder).mkdir()
     bench.path(f"{folder}/precious").write_bytes(b"precious")
-    outlast_the_clock(bench)
+    outlast_the_clock(bench.work)
     bench.begin()
     bench.run(f"mv {folder} elsewhere")
     report = bench.undo()
