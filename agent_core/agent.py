@@ -127,19 +127,19 @@ class AIAgent:
             context_length=choice.context_length if context_length is None else context_length,
         )
         self._aim = Aim(Target(route or self._own_route(choice), reasoning))
-        self._store = session_store or InMemorySessionStore()
-        self._store.create(self.session_id, str(self.workspace.client_cwd))
-        self._services = services or own_services(self.session_id, self.workspace)
+        self.session_store = session_store or InMemorySessionStore()
+        self.session_store.create(self.session_id, str(self.workspace.client_cwd))
+        self.services = services or own_services(self.session_id, self.workspace)
         given = prompt or PromptSettings()
         self._prompt = replace(given, ephemeral=ephemeral_system_prompt) if ephemeral_system_prompt else given
         self._delegation = delegation or DelegationSettings()
         self._guardrails = guardrails or Thresholds()
         self._verify_on_stop = verify_on_stop
-        lacking = (self._services, self.workspace, self._delegation)
+        lacking = (self.services, self.workspace, self._delegation)
         self._loop = TurnLoop(
             session_id=self.session_id,
             workspace=self.workspace,
-            services=self._services,
+            services=self.services,
             aim=self._aim,
             platform=platform,
             toolsets=tuple(enabled_toolsets),
@@ -148,7 +148,7 @@ class AIAgent:
             patience=patience or Patience(),
             context_files=self._prompt.context_files,
             delegation=DelegationOfTurns(
-                self._store, self._prompt, self._guardrails, self._verify_on_stop, self._delegation
+                self.session_store, self._prompt, self._guardrails, self._verify_on_stop, self._delegation
             ),
             limits=self._delegation.limits,
         )
@@ -169,6 +169,16 @@ class AIAgent:
         from agent_core.providers.model_windows import Windows  # noqa: PLC0415 - programs have their routes given
 
         return replace(route, windows=Windows())
+
+    @property
+    def messages(self) -> list[Message]:
+        """The conversation so far, as the store holds it; a `StoreError` if it cannot be read."""
+        return self.session_store.messages(self.session_id)
+
+    @property
+    def route(self) -> Route:
+        """The models that are asked in turn."""
+        return self._aim.target.route
 
     @property
     def is_running(self) -> bool:
@@ -196,7 +206,7 @@ class AIAgent:
     def switch(self, route: Route, reasoning: ReasoningEffort | None) -> None:
         """Ask other models, or let them think more or less, from the next request on, in a running turn too."""
         choice = route.members[0].choice
-        self.model, self._services.model = choice.model, choice.name
+        self.model, self.services.model = choice.model, choice.name
         self._aim.target = Target(route, reasoning)
 
     def give_back(self) -> None:
@@ -210,8 +220,8 @@ class AIAgent:
         """
         self.interrupt()
         if (turn_id := self._turn_id) is not None:
-            self._services.activity.end(self._began)
-            self._store.end_turn(self.session_id, turn_id)
+            self.services.activity.end(self._began)
+            self.session_store.end_turn(self.session_id, turn_id)
 
     def close(self) -> None:
         """End the session's processes, and the provider's connections where the agent made the provider itself."""
@@ -258,15 +268,15 @@ class AIAgent:
         self._token, self._turn_id = token or CancelToken(), turn_id
         try:
             if self._token.is_set():
-                return never_begun(self._store.messages(self.session_id), self.model, turn_id)
-            self._store.begin_turn(self.session_id, turn_id)
+                return never_begun(self.messages, self.model, turn_id)
+            self.session_store.begin_turn(self.session_id, turn_id)
             self.begun = turn_id
-            self._began = self._services.activity.begin()
-            self._trace = begin_trace(self._services.tracing, self.session_id, turn_id)
-            callbacks = self._trace.heard(self._services.activity.heard(callbacks or self.callbacks))
+            self._began = self.services.activity.begin()
+            self._trace = begin_trace(self.services.tracing, self.session_id, turn_id)
+            callbacks = self._trace.heard(self.services.activity.heard(callbacks or self.callbacks))
             if not self.workspace.ready(turn_id, self._token, callbacks):
                 outcome = "cancelled"
-                return never_begun(self._store.messages(self.session_id), self.model, turn_id)
+                return never_begun(self.messages, self.model, turn_id)
             turn = self._begin(turn_id, task_id, system_message, conversation_history, callbacks)
             self._turn = turn
             result = self._run(turn, user_message, complete)
@@ -285,12 +295,12 @@ class AIAgent:
 
     def _wind_up(self, turn_id: str, turn: Turn | None, system: str | None, stop: str, why: Exception | None) -> None:
         """The turn is over: it can store nothing more, and whoever must know is told."""
-        self._services.activity.end(self._began)
+        self.services.activity.end(self._began)
         trace, self._trace = self._trace, NoTrace()
         trace.end(turn, stop, why)
         note = public_text(why)
         if self.begun == turn_id or stop == "error":
-            self._store.end_turn(self.session_id, turn_id, stop, note)
+            self.session_store.end_turn(self.session_id, turn_id, stop, note)
         if turn is None:
             return
         turn.history.tell_trouble()
@@ -298,7 +308,7 @@ class AIAgent:
         keep(
             self._trajectories,
             turn,
-            self._services,
+            self.services,
             session_id=self.session_id,
             cwd=self.workspace.client_cwd,
             system=system,
@@ -315,16 +325,18 @@ class AIAgent:
         callbacks: AgentCallbacks,
     ) -> Turn:
         # What the command line asks for, or what stands in for it today, is not the session's own choice.
-        route = self._aim.target.route
-        self._services.model = self._services.model or route.members[0].choice.name
-        stored = self._store.messages(self.session_id) if given is None else given
-        messages = self._services.sound.take_up(stored, self._services.call_ids)
-        if len(messages) < self._services.told:
+        route = self.route
+        self.services.model = self.services.model or route.members[0].choice.name
+        stored = self.messages if given is None else given
+        messages = self.services.sound.take_up(stored, self.services.call_ids)
+        if len(messages) < self.services.told:
             # Something was taken back: the model knows no more of the files that it had read then.
             self.workspace.seen.forget_all()
-        self._services.recall_compaction(self._store, self.session_id, None if given is not None else len(messages))
+        self.services.recall_compaction(
+            self.session_store, self.session_id, None if given is not None else len(messages)
+        )
         history = TurnHistory(
-            self._store,
+            self.session_store,
             self.session_id,
             turn_id,
             messages,
@@ -348,14 +360,14 @@ class AIAgent:
             planned=route,
             route=route.begin(self._token or CancelToken()),
             callbacks=callbacks,
-            keeps=partial(self._store.compact, self.session_id, turn_id) if given is None else None,
+            keeps=partial(self.session_store.compact, self.session_id, turn_id) if given is None else None,
             repeats=Repeats(self._guardrails, self._only_reads),
             renew=None if system_message else lambda: self._renewed_prompt(callbacks),
         )
 
     def _renewed_prompt(self, callbacks: AgentCallbacks) -> str:
         """The system prompt for a window of another size."""
-        self._services.system = None
+        self.services.system = None
         return self._prompt.with_ephemeral(self._system_prompt(callbacks))
 
     def _only_reads(self, tool: str) -> bool:
@@ -363,7 +375,7 @@ class AIAgent:
         return entry is not None and entry.parallel == "safe"
 
     def _run(self, turn: Turn, content: Content | None, complete: Callable[[], Content] | None) -> ConversationResult:
-        ending = Ending(turn, self._services)
+        ending = Ending(turn, self.services)
         hooks = TurnHooks(self.workspace.hooks, turn, self.platform)
         try:
             hooks.begin()
@@ -372,9 +384,9 @@ class AIAgent:
             turn.history.close_earlier()
             if content is not None:
                 hooks.prompt(content)
-            memory = TurnMemory(None if content is None else self._services.memory, turn, content or "")
-            note = notes_beside(self._services, self.workspace)
-            if open_turn(turn, self._services.news, content, complete, lambda: memory.beside(hooks.beside(note))):
+            memory = TurnMemory(None if content is None else self.services.memory, turn, content or "")
+            note = notes_beside(self.services, self.workspace)
+            if open_turn(turn, self.services.news, content, complete, lambda: memory.beside(hooks.beside(note))):
                 turn.loose_ends.wanted = self._verify_on_stop
                 turn.loose_ends.checks_wanted = not forbids_checks(content or "")
                 tell_unused(turn, content or "")
@@ -392,17 +404,17 @@ class AIAgent:
             raise
         finally:
             hooks.end()
-            self._services.told = len(turn.history.messages)
-            self._store.keep(self.session_id, self._services.kept())
+            self.services.told = len(turn.history.messages)
+            self.session_store.keep(self.session_id, self.services.kept())
         return ending.result(stop, text)
 
     def _system_prompt(self, callbacks: AgentCallbacks) -> str:
         """The session's system prompt, built with its first turn. What is left out of it is told to the person."""
-        services = self._services
+        services = self.services
         if services.system is None:
             from agent_core.prompt.session_prompt import session_prompt  # noqa: PLC0415 - not before the first prompt
 
-            choice = self._aim.target.route.first
+            choice = self.route.first
             before = services.prompt_notes
             prompt, services.prompt_notes = session_prompt(
                 self.workspace,
@@ -421,6 +433,6 @@ class AIAgent:
 
     def _skills_index(self) -> str:
         """The list of skills, for a model that can read them."""
-        skills, tools = self._services.skills, self._loop.offered_tools()
+        skills, tools = self.services.skills, self._loop.offered_tools()
         can_read = "skill_view" in self._loop.tool_names()
         return skills.index(tools) if skills is not None and can_read else ""

@@ -55,7 +55,7 @@ def test_the_bytes_arrive_and_are_the_same_in_each_request(model_server, agent, 
     agent.run_conversation(PROMPT)
     agent.chat("are you sure?")
     assert [attached(request, protocol) for request in model_server.requests] == [SENT[protocol]] * 2
-    assert agent._services.prefix.breaks == []
+    assert agent.services.prefix.breaks == []
 
 
 @pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
@@ -76,7 +76,7 @@ def test_what_a_server_refuses_is_left_out_of_the_next_try_and_of_later_turns(mo
         assert "An image was here." in raw
     assert result["messages"][0]["content"] == PROMPT
     assert_well_formed(result["messages"])
-    assert agent._services.prefix.breaks == ["images"]
+    assert agent.services.prefix.breaks == ["images"]
 
 
 def test_a_blind_model_is_told_of_the_image_and_the_history_keeps_it(model_server, over, protocol):

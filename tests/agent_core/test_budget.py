@@ -89,7 +89,7 @@ def test_the_closing_request_keeps_what_servers_have_cached(tmp_path):
     assert (closing.messages[-1].get("injected"), closing.words_only, last.words_only) == (True, True, False)
     assert following.messages[: len(closing.messages)] == closing.messages
     assert not following.words_only
-    assert agent._services.prefix.breaks == []
+    assert agent.services.prefix.breaks == []
 
 
 def test_calls_of_the_closing_answer_are_not_run_and_each_has_a_result(tmp_path, add_tool):

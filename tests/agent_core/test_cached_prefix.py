@@ -42,7 +42,7 @@ def test_over_fifty_turns_with_parallel_calls_each_request_begins_with_the_whole
     for before, after in itertools.pairwise(bodies):
         assert head(after, part) == head(before, part)
         assert entries(after, part)[: len(entries(before, part))] == entries(before, part)
-    assert agent._services.prefix.breaks == []
+    assert agent.services.prefix.breaks == []
 
 
 def test_a_second_agent_of_the_session_sends_the_same_system_prompt_and_tools(model_server, over, protocol, tmp_path):
@@ -51,12 +51,12 @@ def test_a_second_agent_of_the_session_sends_the_same_system_prompt_and_tools(mo
     first = over(choice)
     first.chat("first")
     (tmp_path / "AGENTS.md").write_text("new rules\n")
-    second = over(choice, session_id=first.session_id, services=first._services, session_store=first._store)
+    second = over(choice, session_id=first.session_id, services=first.services, session_store=first.session_store)
     second.chat("second")
     part = PARTS[protocol]
     one, two = (json.loads(request.raw) for request in model_server.requests)
     assert head(one, part) == head(two, part)
-    assert first._services.prefix.breaks == []
+    assert first.services.prefix.breaks == []
 
 
 def test_anthropic_is_told_where_to_keep_the_beginning(model_server, over):

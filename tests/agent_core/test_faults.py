@@ -117,7 +117,7 @@ def test_a_fault_that_lasts_ends_the_turn_with_one_error_and_not_the_session(
     assert result["final_response"] == TEXT
     assert_well_formed(result["messages"])
     assert [message["content"] for message in result["messages"]][:2] == ["first", "Good day."]
-    assert agent._services.prefix.breaks in ([], ["withdrawn"])
+    assert agent.services.prefix.breaks in ([], ["withdrawn"])
 
 
 def test_a_stream_that_is_cut_goes_on_where_it_stopped(model_server, over, protocol):
@@ -129,7 +129,7 @@ def test_a_stream_that_is_cut_goes_on_where_it_stopped(model_server, over, proto
     assert roles(result["messages"]) == ["user", "assistant", "user", "assistant"]
     assert result["messages"][1]["unfinished"]
     assert result["messages"][2]["injected"]
-    assert agent._services.prefix.breaks == []
+    assert agent.services.prefix.breaks == []
 
 
 def test_a_stream_that_is_cut_inside_a_tool_call_runs_the_call_once(model_server, over, protocol, tmp_path):
@@ -203,7 +203,7 @@ def test_the_fallback_answers_and_the_next_turn_begins_with_the_first_again(mode
         assert "other:other-model" in notice.text
         assert agent.chat("again") == "from the first"
         assert len(second.requests) == 1
-    assert agent._services.prefix.breaks == []
+    assert agent.services.prefix.breaks == []
 
 
 def test_when_every_model_fails_the_error_names_them(model_server, over, protocol):
@@ -234,7 +234,7 @@ def test_in_the_middle_of_a_turn_old_results_make_room_and_the_history_stays_who
         "a word of file" in str(message["content"]) for message in result["messages"] if message["role"] == "tool"
     )
     agent.chat("and now")
-    assert agent._services.prefix.breaks == ["compression"]
+    assert agent.services.prefix.breaks == ["compression"]
 
 
 @pytest.mark.parametrize(
@@ -446,7 +446,7 @@ def test_an_answer_that_breaks_a_library_is_a_readable_error(model_server, over,
     agent = over(wired(model_server.base_url, protocol))
     with pytest.raises(ModelFailed):
         agent.chat("hello")
-    assert_well_formed(agent._store.messages(agent.session_id) or [user_message("x"), assistant_message("y")])
+    assert_well_formed(agent.messages or [user_message("x"), assistant_message("y")])
 
 
 def test_an_attempt_that_came_to_nothing_is_paid_for_as_well(model_server, over, protocol):
@@ -463,7 +463,7 @@ def test_a_key_that_cannot_be_sent_is_not_shown_and_not_stored(model_server, ove
     with pytest.raises(ModelFailed) as caught:
         agent.chat("hello")
     assert "sk-secret" not in str(caught.value)
-    assert "sk-secret" not in str(agent._store.messages(agent.session_id))
+    assert "sk-secret" not in str(agent.messages)
 
 
 def test_calls_that_another_model_made_fit_a_server_with_rules_of_its_own(model_server, over):

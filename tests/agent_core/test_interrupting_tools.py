@@ -70,19 +70,19 @@ def test_a_turn_that_was_given_up_leaves_the_session_to_another_agent(tmp_path, 
 
     add_tool("deaf", deaf)
     agent = make_agent(tmp_path, uses(("a", "deaf", {})))
-    services = agent._services
+    services = agent.services
     running = in_background(lambda: agent.run_conversation("go"))
     assert entered.wait(5)
     assert services.activity.now().kind == "running"
     agent.abandon()
     assert services.activity.now().kind == "idle"
     other = make_agent(
-        tmp_path, says("here"), session_store=agent._store, session_id=agent.session_id, services=services
+        tmp_path, says("here"), session_store=agent.session_store, session_id=agent.session_id, services=services
     )
     assert other.chat("go on") == "here"
     go_on.set()
     assert running.result(5)["stop_reason"] == "cancelled"
-    messages = agent._store.messages(agent.session_id)
+    messages = agent.messages
     assert "late" not in str(messages)
     assert_well_formed(messages)
 
@@ -94,5 +94,5 @@ def test_a_listener_that_breaks_at_the_turns_end_leaves_the_session_usable(tmp_p
     agent = make_agent(tmp_path, [lambda: agent.steer("wait"), *says("")], says("again"), max_iterations=1)
     with pytest.raises(OSError, match="pipe"):
         agent.run_conversation("go", callbacks=AgentCallbacks(status_callback=broken))
-    assert agent._services.activity.now().kind == "idle"
+    assert agent.services.activity.now().kind == "idle"
     assert agent.chat("again") == "again"

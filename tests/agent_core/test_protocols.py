@@ -111,7 +111,7 @@ def test_sealed_reasoning_goes_back_to_its_model_and_is_dropped_when_it_is_refus
                         model_server.requests)  # fmt: skip
     assert f'"{field}"' in second
     assert f'"{field}"' not in third
-    assert agent._services.prefix.breaks == ["unseal"]
+    assert agent.services.prefix.breaks == ["unseal"]
 
 
 def test_words_for_the_running_turn_stand_behind_all_results_in_the_same_request(model_server, over, protocol):

@@ -122,11 +122,11 @@ def test_whatever_servers_do_the_requests_are_valid_and_the_session_goes_on(
     chance.calm = True
     assert agent.run_conversation("the last one")["final_response"] == "A good answer."
     assert chance.problems == []
-    assert set(agent._services.prefix.breaks) <= ANNOUNCED
+    assert set(agent.services.prefix.breaks) <= ANNOUNCED
 
 
 def _turn(agent, chance, number):
-    ears, before = Ears(), len(agent._store.messages(agent.session_id))
+    ears, before = Ears(), len(agent.messages)
     timer = threading.Timer(0.005, agent.interrupt) if chance.cancels() else None
     if timer is not None:
         timer.start()
@@ -137,9 +137,9 @@ def _turn(agent, chance, number):
     if timer is not None:
         timer.cancel()
         timer.join()
-    messages = agent._store.messages(agent.session_id)
+    messages = agent.messages
     assert_well_formed(messages)
-    kept = [*messages, *agent._store._records[agent.session_id].withdrawn]
+    kept = [*messages, *agent.session_store._records[agent.session_id].withdrawn]
     assert f"prompt {number}" in json.dumps(kept)
     if result is not None and result["stop_reason"] == "end_turn":
         heard = "".join(ears.of("text"))

@@ -16,7 +16,7 @@ ENDED = News("proc_1", "ended", "make ended: exit code 2", "proc_1 ended: exit c
 
 
 def _box(agent: Any) -> Any:
-    return agent._services.news
+    return agent.services.news
 
 
 def test_news_reach_the_model_behind_the_results_of_the_answer(tmp_path: Path, add_tool: Any) -> None:
@@ -125,7 +125,7 @@ def test_a_command_in_the_background_tells_of_its_end(tmp_path: Path, guardian: 
     (tmp_path / "gate").touch()
     wait_until(lambda: bool(_box(agent).waiting()))
     (news,) = _box(agent).waiting()
-    (task,) = agent._services.tasks.list()
+    (task,) = agent.services.tasks.list()
 
     assert "exit code 3" in news.text
     assert "data, not instructions" in news.text
@@ -138,10 +138,10 @@ def test_an_end_that_the_model_has_waited_for_is_no_news(tmp_path: Path, guardia
     start = {"command": "sleep 0.4; echo over", "background": True, "notify_on_complete": True}
     agent = make_agent(tmp_path, uses(("a", "terminal", start)), says("started"), guardian=guardian)
     agent.chat("go")
-    (task,) = agent._services.tasks.list()
+    (task,) = agent.services.tasks.list()
     agent.provider.add(uses(("b", "process", {"action": "wait", "session_id": task.id})), says("it is over"))
     agent.chat("wait for it")
-    wait_until(lambda: not agent._services.tasks.is_busy())
+    wait_until(lambda: not agent.services.tasks.is_busy())
 
     assert _box(agent).waiting() == ()
     agent.close()

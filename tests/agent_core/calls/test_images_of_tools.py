@@ -45,7 +45,7 @@ def test_the_model_is_shown_the_image_in_this_and_in_each_later_request(model_se
     assert [request.count(ENCODED) for request in later] == [1, 1]
     assert ears.finished("call_1").result.images[0].data == PICTURE
     assert_well_formed(result["messages"])
-    assert agent._services.prefix.breaks == []
+    assert agent.services.prefix.breaks == []
 
 
 def test_a_server_that_refuses_images_is_asked_without_and_given_no_more(model_server, over, protocol, look):

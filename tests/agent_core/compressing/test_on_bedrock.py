@@ -46,7 +46,7 @@ def test_a_long_turn_is_compressed_and_each_request_is_valid(server, over, files
     server.add(Stream(reply("hi")))
     probe = over(bedrock(server))
     probe.chat("hello")
-    services = probe._services
+    services = probe.services
     window = services.meter.fixed("any", services.system, services.tools) + 12_000
     server.add(*[reads(number) for number in range(CALLS)], Stream(reply("done")))
     ears, agent = Ears(), over(bedrock(server, context_length=window))

@@ -49,7 +49,7 @@ def talk(agent, server, count, first=0, **options):
 
 def fixed_part(agent):
     """Tokens of system prompt and tools: thresholds of these tests stand on it."""
-    return agent._services.meter.fixed("any", agent._services.system, agent._services.tools)
+    return agent.services.meter.fixed("any", agent.services.system, agent.services.tools)
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_ahead_of_a_request_that_would_fill_the_window_the_model_gets_a_summary(
     assert "prompt 0" in last
     assert "prompt 1" not in last
     assert "prompt 8" in last
-    assert set(agent._services.prefix.breaks) == {"compression"}
+    assert set(agent.services.prefix.breaks) == {"compression"}
     assert_well_formed(results[-1]["messages"])
     assert [m["content"][:8] for m in results[-1]["messages"] if m["role"] == "user"] == [
         f"prompt {number}" for number in range(9)
@@ -114,7 +114,7 @@ def test_a_prompt_too_large_for_the_window_fails_before_anything_is_compacted(mo
     assert "was not compressed" in caught.value.public
     assert len(model_server.requests) == asked
     assert ears.of("compression") == []
-    assert agent._services.compaction is None
+    assert agent.services.compaction is None
     (result,) = talk(agent, model_server, 1, 4)
     assert [m["content"][:8] for m in result["messages"] if m["role"] == "user"] == [
         f"prompt {number}" for number in range(5)
@@ -145,7 +145,7 @@ def test_what_the_summary_cost_is_counted_with_the_session(model_server, small):
     results = talk(agent, model_server, 9, callbacks=ears.callbacks())
     made = sum(step.state == "done" for step in ears.of("compression"))
     # The answers cost nothing that is known; requests are counted with the summaries.
-    assert agent._services.spent.requests == 9 + made
+    assert agent.services.spent.requests == 9 + made
     assert sum(result["usage"]["output_tokens"] >= 10 for result in results) >= made
 
 
@@ -308,10 +308,10 @@ def test_another_process_sends_the_same_beginning(model_server, small, tmp_path)
     talk(agent, model_server, 8)
     services = services_with()
     kept = first.kept(agent.session_id)
-    before = agent._services.compaction
+    before = agent.services.compaction
     first.release(agent.session_id)
     services.restore(kept, same_prompt=True)
-    services.prefix = agent._services.prefix
+    services.prefix = agent.services.prefix
     breaks = list(services.prefix.breaks)
     second = SqliteSessionStore(database, background=False)
     services.engine.threshold = 1.0
@@ -331,7 +331,7 @@ def test_an_engine_is_told_of_the_window_of_each_model_that_is_asked(model_serve
     )
     agent = over(large, services=services)
     talk(agent, model_server, 2)
-    connect = agent._aim.target.route.connect
+    connect = agent.route.connect
     agent.switch(Route([pooled(little)], connect), None)
     talk(agent, model_server, 2, 2)
     assert services.engine.windows == [200_000, 20_000]
@@ -342,7 +342,7 @@ def test_an_engine_is_told_of_another_model_with_the_same_window(model_server, o
     agent = over(wired(model_server.base_url, context_length=200_000), services=services)
     talk(agent, model_server, 2)
     other = wired(model_server.base_url, context_length=200_000, model="other-model")
-    agent.switch(Route([pooled(other)], agent._aim.target.route.connect), None)
+    agent.switch(Route([pooled(other)], agent.route.connect), None)
     talk(agent, model_server, 2, 2)
     assert services.engine.windows == [200_000, 200_000]
 

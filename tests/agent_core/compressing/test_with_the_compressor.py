@@ -31,7 +31,7 @@ def reads(number):
 
 
 def fixed(agent: AIAgent) -> int:
-    return agent._services.meter.fixed("any", agent._services.system or "", agent._services.tools or ())
+    return agent.services.meter.fixed("any", agent.services.system or "", agent.services.tools or ())
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_within_one_turn_of_many_calls_the_model_goes_on_with_its_task(model_ser
     result = agent.run_conversation("Read all parts, and tell me what TASK-17 wants.", callbacks=ears.callbacks())
     assert result["final_response"] == "done"
     assert [step.state for step in ears.of("compression")]
-    assert set(agent._services.prefix.breaks) == {"compression"}
+    assert set(agent.services.prefix.breaks) == {"compression"}
     last = model_server.requests[-1].raw.decode()
     assert "TASK-17" in last
     assert "a sentence of part 3 that" not in last
@@ -67,11 +67,11 @@ def test_a_switch_to_a_smaller_window_compresses_before_its_first_request(
     model_server.add(*[reads(number) for number in range(8)], Reply("read"), Reply("smaller"))
     agent = over(wired(model_server.base_url, protocol, context_length=1_000_000))
     agent.chat("Read all parts.")
-    assert agent._services.compaction is None
+    assert agent.services.compaction is None
     little = wired(model_server.base_url, protocol, context_length=window, model="other-model")
-    agent.switch(Route([pooled(little)], agent._aim.target.route.connect), None)
+    agent.switch(Route([pooled(little)], agent.route.connect), None)
     assert agent.chat("go on") == "smaller"
-    made = agent._services.compaction
+    made = agent.services.compaction
     assert made is not None
     assert made.reason == "preflight"
     sent = json.loads(model_server.requests[-1].raw)
@@ -88,7 +88,7 @@ def test_a_fallback_with_a_smaller_window_gets_what_fits_it(over, model_server, 
         )
         agent.chat("Read all parts.")
         assert agent.chat("go on") == "from the other"
-    assert agent._services.compaction is not None
+    assert agent.services.compaction is not None
     assert "a sentence of part 3 that" not in model_server.requests[-1].raw.decode()
 
 
@@ -103,7 +103,7 @@ def test_words_said_to_the_running_turn_come_through_a_compression(model_server,
     model_server.add(*[reads(number) for number in range(6)], say, *map(reads, range(7, CALLS)), Reply("done"))
     agent.run_conversation("Read all parts.")
     assert said == [True]
-    assert agent._services.compaction is not None
+    assert agent.services.compaction is not None
     assert "STEERED" in model_server.requests[-1].raw.decode()
 
 
@@ -122,7 +122,7 @@ def test_what_is_shown_is_valid_and_the_same_each_time(model_server, over, proto
     model_server.add(*[reads(number) for number in range(CALLS)], Reply("done"))
     agent = over(wired(model_server.base_url, protocol, context_length=window))
     messages = agent.run_conversation("Read all parts.")["messages"]
-    services = agent._services
+    services = agent.services
     view = shown(messages, services.omissions, services.compaction)
     assert repaired(view) == list(view) == list(shown(messages, services.omissions, services.compaction))
     request = ModelRequest("m", ({"role": "system", "content": services.system or ""}, *view))

@@ -228,7 +228,7 @@ def test_cancelling_ends_children_and_leaves_nothing(tmp_path):
     agent.interrupt()
     assert running.result(10)["stop_reason"] == "cancelled"
     wait_until(lambda: not agent.workspace.children.working())
-    assert not any(task.is_live for task in agent._services.tasks.list())
+    assert not any(task.is_live for task in agent.services.tasks.list())
     assert ears.progress("c1")[-1] == "finished"
 
 

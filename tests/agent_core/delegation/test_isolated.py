@@ -177,7 +177,7 @@ def test_a_cancel_while_changes_come_back_keeps_the_copy(agent, project, tmp_pat
     assert not (project / "new.txt").exists()
     (kept,) = [tmp_path / "copies" / name for name in _copies(tmp_path)]
     assert (kept / "tree" / "new.txt").read_text() == "n"
-    (news,) = agent._services.news.waiting()
+    (news,) = agent.services.news.waiting()
     assert f"kept for a week: {kept / 'tree'}" in news.title
     assert "Not brought back: new.txt." in news.text
     subprocess.run(command_in(news.text), shell=True, check=True)
@@ -189,7 +189,7 @@ def test_a_crash_while_the_work_of_a_sub_agents_sub_agent_comes_back_is_told_in_
     agent, project, tmp_path, person
 ):
     stored = {}
-    agent._services.news = NewsBox(
+    agent.services.news = NewsBox(
         keep=lambda news: stored.update({news.id: news}), drop=lambda gone: [stored.pop(news.id) for news in gone]
     )
     known = []
@@ -215,7 +215,7 @@ def test_what_comes_back_to_a_copy_that_is_given_up_can_be_had_in_the_persons_tr
     assert result["stop_reason"] == "cancelled"
     assert not (project / "new.txt").exists()
     assert len(_copies(tmp_path)) == 1
-    (news,) = agent._services.news.waiting()
+    (news,) = agent.services.news.waiting()
     assert "That was to another copy, which is given up" in news.text
     subprocess.run(command_in(news.text), shell=True, check=True)
     assert (project / "a.txt").read_text() == "one\n2\n"
@@ -241,7 +241,7 @@ def test_nor_where_the_turn_is_over_meanwhile(agent, project, tmp_path, person):
     person.before = cancel
     goals = ("write new.txt n", f"call terminal {many}")
     agent.run_conversation(delegates(*goals, isolated=True))
-    telling = {news.source: news.text for news in agent._services.news.waiting()}
+    telling = {news.source: news.text for news in agent.services.news.waiting()}
     with_patches = ["This brings the rest back" in text for text in telling.values()]
     assert sorted(with_patches) == [False, True]
 

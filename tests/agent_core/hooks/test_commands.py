@@ -70,7 +70,7 @@ def bench(home: Path, tmp_path: Path, guardian: Guardian) -> Bench:
 
 
 def result(agent: AIAgent) -> Any:
-    messages = agent._store.messages(agent.session_id)
+    messages = agent.messages
     return told_in(str(next(message["content"] for message in messages if message["role"] == "tool")))
 
 
@@ -206,7 +206,7 @@ def test_elsewhere_a_broken_one_is_told_and_passed_over(bench: Bench) -> None:
     agent = bench.run({"UserPromptSubmit": group("exit 3"), "Stop": group("exit 3")}, says("Ok."))
 
     assert len([status for status in bench.ears.of("status") if "status 3" in status.text]) == 2
-    assert agent._store.messages(agent.session_id)[-1]["content"] == "Ok."
+    assert agent.messages[-1]["content"] == "Ok."
 
 
 def test_its_environment_has_no_keys_and_says_where_it_is(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

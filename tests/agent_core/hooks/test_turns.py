@@ -28,7 +28,7 @@ from tools.mcp_port import CALL_BY_NAME
 
 
 def _results(agent: AIAgent) -> list[Any]:
-    messages = agent._store.messages(agent.session_id)
+    messages = agent.messages
     return [told_in(str(message["content"])) for message in messages if message["role"] == "tool"]
 
 
@@ -210,7 +210,7 @@ def test_a_refused_prompt_reaches_no_model_and_the_next_one_does(tmp_path: Path)
 
     assert answer == "Hello."
     assert [roles(messages) for messages in _requests(agent)] == [["system", "user"]]
-    assert_well_formed(agent._store.messages(agent.session_id))
+    assert_well_formed(agent.messages)
 
 
 def _no_keys(prompt: str) -> dict[str, str] | None:
@@ -237,7 +237,7 @@ def test_refused_words_of_a_running_turn_reach_no_model_and_the_person_is_told(
     (told,) = [status.text for status in ears.of("status") if status.kind == "hook"]
     assert told.startswith("What you said meanwhile is left out: «my key». ")
     assert "It holds a key" in told
-    assert_well_formed(agent._store.messages(agent.session_id))
+    assert_well_formed(agent.messages)
 
 
 def test_hooks_may_say_something_beside_words_for_a_running_turn(tmp_path: Path, add_tool: AddTool) -> None:
@@ -265,7 +265,7 @@ def test_a_hook_may_keep_a_model_from_being_asked(tmp_path: Path) -> None:
 
     assert models == ["test-model", "test-model"]
     assert len(_requests(agent)) == 1
-    assert_well_formed(agent._store.messages(agent.session_id))
+    assert_well_formed(agent.messages)
 
 
 def test_each_answer_of_a_model_is_told(tmp_path: Path, echo: list[dict[str, Any]]) -> None:
@@ -298,7 +298,7 @@ def test_a_stop_hook_sends_the_model_on(tmp_path: Path) -> None:
 
     assert active == [False, True]
     assert _requests(agent)[1][-1]["content"] == "[Not from the user. The hook of the test says:]\nRun the tests."
-    assert_well_formed(agent._store.messages(agent.session_id))
+    assert_well_formed(agent.messages)
 
 
 def test_it_does_so_no_more_often_than_it_may(tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ def test_a_hook_ends_the_turn(tmp_path: Path, echo: list[dict[str, Any]]) -> Non
 
     assert agent.chat("go") == "Enough for today."
     assert len(_requests(agent)) == 1
-    assert_well_formed(agent._store.messages(agent.session_id))
+    assert_well_formed(agent.messages)
 
 
 def test_what_runs_in_the_background_is_not_waited_for(tmp_path: Path, echo: list[dict[str, Any]]) -> None:

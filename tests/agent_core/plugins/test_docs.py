@@ -53,7 +53,7 @@ def _agent(home: Path, cwd: Path, plugins: Plugins, *scripts: Script) -> AIAgent
 
 
 def _results(agent: AIAgent) -> list[Any]:
-    messages = agent._store.messages(agent.session_id)
+    messages = agent.messages
     return [told_in(str(message["content"])) for message in messages if message["role"] == "tool"]
 
 

@@ -39,7 +39,7 @@ def test_the_rules_of_the_directory_are_in_the_prompt_with_their_sizes(tmp_path,
     agent.chat("hi")
     assert "Use uv." in system_of(provider)
     assert "[Rules of AGENTS.md]" in system_of(provider)
-    kept = agent._services.kept()
+    kept = agent.services.kept()
     assert ("AGENTS.md", len("[Rules of AGENTS.md]\nUse uv.\n[End of AGENTS.md]")) in kept.prompt_layers
     assert kept.system == system_of(provider)
 
@@ -81,9 +81,9 @@ def test_what_was_left_out_is_told_once_and_kept(tmp_path, provider):
         "AGENTS.md is left out of what the model is told: it is no text.",
     )
     later = SessionServices()
-    later.restore(agent._services.kept(), same_prompt=True)
+    later.restore(agent.services.kept(), same_prompt=True)
     assert later.prompt_notes == (status.text,)
-    later.restore(agent._services.kept(), same_prompt=False)
+    later.restore(agent.services.kept(), same_prompt=False)
     assert (later.system, later.prompt_layers, later.prompt_notes) == (None, (), ())
 
 
@@ -98,7 +98,7 @@ def test_a_rule_that_denies_reading_a_file_holds_for_rules_files(tmp_path, provi
     agent.chat("hi")
     assert "Use uv." in system_of(provider)
     assert "KEY=1" not in system_of(provider)
-    assert [note.split(" is ")[0] for note in agent._services.prompt_notes] == ["docs/a.md", ".env"]
+    assert [note.split(" is ")[0] for note in agent.services.prompt_notes] == ["docs/a.md", ".env"]
 
 
 def test_the_ephemeral_text_is_sent_and_never_kept(tmp_path, provider):
@@ -107,8 +107,8 @@ def test_the_ephemeral_text_is_sent_and_never_kept(tmp_path, provider):
     agent.run_conversation("again", system_message="Only this.")
     assert system_of(provider, 0).endswith("\n\nSpeak like a pirate.")
     assert system_of(provider, 1) == "Only this.\n\nSpeak like a pirate."
-    assert "pirate" not in (agent._services.kept().system or "")
-    assert "pirate" not in str(agent._store.messages(agent.session_id))
+    assert "pirate" not in (agent.services.kept().system or "")
+    assert "pirate" not in str(agent.messages)
 
 
 def test_the_ephemeral_text_is_none_of_the_settings_defaults(tmp_path, provider):

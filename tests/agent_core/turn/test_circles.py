@@ -76,6 +76,6 @@ def test_a_warning_is_part_of_the_history_and_breaks_no_cached_prefix(tmp_path, 
     agent = make_agent(tmp_path, provider=provider)
     agent.run_conversation("read it")
     agent.run_conversation("thanks")
-    assert agent._services.prefix.breaks == []
+    assert agent.services.prefix.breaks == []
     before, after = provider.requests[-2:]
     assert list(after.messages[: len(before.messages)]) == list(before.messages)

@@ -165,7 +165,7 @@ def test_small_and_large_windows_may_be_switched_in_a_session(over, model_server
     model_server.add(*[Reply("Done.")] * 4)
     first = small(model_server, LARGE, model=f"model-{LARGE}")
     agent: AIAgent = over(first)
-    large, few = routes(model_server, agent._aim.target.route.connect, LARGE, SMALL)
+    large, few = routes(model_server, agent.route.connect, LARGE, SMALL)
     for route in (large, few, large, few):
         agent.switch(route, None)
         agent.chat("Look.")
@@ -178,7 +178,7 @@ def test_small_and_large_windows_may_be_switched_in_a_session(over, model_server
     for before, after in ((sent[0], sent[2]), (sent[1], sent[3])):
         length = len(before.body["messages"])
         assert after.body["messages"][:length] == before.body["messages"]
-    assert agent._services.prefix.breaks == []
+    assert agent.services.prefix.breaks == []
 
 
 def test_small_window_that_is_learned_in_a_turn_counts_from_the_next_request_on(over, model_server):
@@ -193,7 +193,7 @@ def test_small_window_that_is_learned_in_a_turn_counts_from_the_next_request_on(
     assert MORE_TOOLS not in told(first)
     assert told(second) == FEW
     assert tokens(second) <= 2_000
-    assert agent._services.prefix.breaks == ["window"]
+    assert agent.services.prefix.breaks == ["window"]
 
 
 def test_small_window_of_a_fallback_gets_few_tools(over, model_server):

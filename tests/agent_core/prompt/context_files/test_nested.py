@@ -177,13 +177,17 @@ def test_what_a_result_said_stays_in_later_turns_and_for_later_agents_and_breaks
     first.chat("one")
     write(project / "app" / "AGENTS.md", "others now")
     second = make_agent(
-        project, provider=provider, session_id=first.session_id, session_store=first._store, services=first._services
+        project,
+        provider=provider,
+        session_id=first.session_id,
+        session_store=first.session_store,
+        services=first.services,
     )
     second.chat("two")
     told = [text_of(message["content"]) for message in provider.requests[-1].messages if message["role"] == "tool"]
     assert "of the app" in told[0]
     assert "[Rules" not in told[1]
-    assert second._services.prefix.breaks == []
+    assert second.services.prefix.breaks == []
 
 
 def test_a_result_that_the_model_is_not_shown_any_more_does_not_count(project):
@@ -195,7 +199,7 @@ def test_a_result_that_the_model_is_not_shown_any_more_does_not_count(project):
     )
     agent = make_agent(project, provider=provider)
     agent.chat("one")
-    agent._services.omissions.results.add("a")
+    agent.services.omissions.results.add("a")
     agent.chat("two")
     told = [text_of(message["content"]) for message in provider.requests[-1].messages if message["role"] == "tool"]
     assert "of the app" not in told[0]
