@@ -12,8 +12,8 @@ from acp_adapter.card_fields import CardFields
 from acp_adapter.outbox import Outbox
 from acp_adapter.outgoing import ClientGone, ClientRefused
 from acp_adapter.transport import Transport
-from tools.context import Interrupt
 from tools.errors import ToolInterrupted
+from tools.ports import Interrupt
 
 _PERMISSION = "session/request_permission"
 

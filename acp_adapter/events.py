@@ -47,8 +47,9 @@ from agent_core.prompt_parts import SaidText
 from agent_core.providers.choice import USUAL_WINDOW
 from agent_core.sessions.store import Journal
 from tools.asking import PersonAnswer, PersonPage, PersonQuestion
-from tools.context import Interrupt, TodoItem
+from tools.context import TodoItem
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 from tools.result import ToolResult
 
 Severity = Literal["info", "warning", "error"]

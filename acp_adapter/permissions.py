@@ -14,8 +14,8 @@ from acp_adapter.permission_cards import asked_card
 from acp_adapter.permission_options import MORE, Offer, offers_of
 from tools.approval.actions import LeavePlan
 from tools.approval.questions import Answer, Question
-from tools.context import Interrupt
 from tools.errors import ToolInterrupted
+from tools.ports import Interrupt
 
 log = logging.getLogger(__name__)
 

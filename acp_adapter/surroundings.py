@@ -11,7 +11,7 @@ from acp_adapter.client_io.endings import EndingHabits
 from acp_adapter.editor_calls import EditorCalls
 from agent_core.interrupt import CancelToken
 from agent_core.workspace import Workspace
-from tools.context import FileSystem
+from tools.ports import FileSystem
 from tools.toolbox import Toolbox
 
 if TYPE_CHECKING:

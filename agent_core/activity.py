@@ -13,7 +13,7 @@ from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tools.asking import PersonAnswer, PersonPage, PersonQuestion
-    from tools.context import Interrupt
+    from tools.ports import Interrupt
 
 Kind = Literal["idle", "waiting_for_model", "receiving", "running", "asking", "compressing"]
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from agent_core.context.compaction import Compaction
 from agent_core.messages import Message
 from agent_core.providers.base import FinishReason, Usage
-from tools.context import Interrupt, TodoItem
+from tools.context import TodoItem
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 from tools.result import ToolResult
 
 if TYPE_CHECKING:

@@ -48,7 +48,7 @@ from agent_core.signed_out import SignedOut, sign_out
 from agent_core.telemetry.exporting import Traces
 from agent_core.workspace import Workspace
 from agent_core.workspaces import Workspaces
-from tools.context import Interrupt
+from tools.ports import Interrupt
 from tools.redaction.redactor import Redactor
 from tools.registry import registry
 from tools.result import ResultImage

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 class CancelToken:
-    """Set once, never reset: each turn has its own. Implements the `Interrupt` port of `tools.context`.
+    """Set once, never reset: each turn has its own. Implements the `Interrupt` port of `tools.ports`.
 
     A detached worker keeps its turn's token, so that whatever it still tries is refused for ever.
     """

@@ -28,8 +28,9 @@ from agent_core.sessions.kept_state import KeptState
 from agent_core.turn.sound_history import SoundHistory
 from tools.approval.approvals import Approvals
 from tools.calling.by_name import MORE_TOOLS
-from tools.context import Interrupt, TodoItem
+from tools.context import TodoItem
 from tools.errors import ToolError
+from tools.ports import Interrupt
 from tools.recall import SessionRecall
 from tools.registry import ToolEntry
 from tools.result import ResultImage, ToolResult

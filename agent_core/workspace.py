@@ -20,7 +20,7 @@ from tools.approval.judge import Judge
 from tools.approval.kept_grants import KeptGrants
 from tools.approval.policy import EditPolicy, Mode, Rules
 from tools.approval.questions import Approver
-from tools.context import AgentServices, Environment, FileSystem, ToolContext
+from tools.context import AgentServices, ToolContext
 from tools.environments.containment import Containment
 from tools.environments.gated_commands import GatedEnvironment
 from tools.environments.gated_files import GatedFileSystem
@@ -33,6 +33,7 @@ from tools.environments.local_processes import LocalProcesses
 from tools.files.history import FileHistory, NoHistory
 from tools.files.seen import FilesSeen
 from tools.light_dataclass import dataclass
+from tools.ports import Environment, FileSystem
 from tools.settings import TerminalSettings, ToolSettings
 from tools.shell.memory import ShellMemory
 from tools.shell.processes import Processes

@@ -1,4 +1,4 @@
-"""What a handler may use: `ToolContext`, the ports it reaches the world through, and the agent's services.
+"""What a handler may use: `ToolContext`, the agent's services, and what a session's hooks say about a call.
 
 `agent_core` and `acp_adapter` implement these Protocols; nothing in `tools` imports them.
 """
@@ -6,26 +6,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from tools.errors import ToolError
-from tools.files.searching import SearchQuery, SearchResult
 from tools.light_dataclass import dataclass
 from tools.paths import absolute
+from tools.ports import Environment, FileSystem, Interrupt
 from tools.recall import SessionRecall
-from tools.result import ChangedFile, ResultImage, SavedOutput, ToolResult
+from tools.result import ResultImage, ToolResult
 from tools.settings import ToolSettings
 
-if TYPE_CHECKING:  # these modules need the ports below
+if TYPE_CHECKING:  # they come with what the session has
     from tools.approval.plan import PlanAnswer
     from tools.asking import PersonAnswer, PersonPage, PersonQuestion
     from tools.browser.port import BrowserPort
-    from tools.calling.hooks import SessionCallHooks
     from tools.delegation_port import Delegation
     from tools.diagnostics.port import Diagnostics
-    from tools.environments.sandbox.port import Confinement
     from tools.files.seen import FilesSeen
     from tools.mcp_port import McpTools
     from tools.memory_port import Memory
@@ -33,166 +30,6 @@ if TYPE_CHECKING:  # these modules need the ports below
     from tools.shell.processes import Processes
     from tools.skills.port import Skills
     from tools.web.port import Web
-
-
-class Interrupt(Protocol):
-    """The cancel signal of the turn that a tool call belongs to."""
-
-    def is_set(self) -> bool:
-        """True once the turn was cancelled or is over."""
-        ...
-
-    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Run `callback` once at the cancel (at once if it has happened); returns a function that forgets it."""
-        ...
-
-    def wait_for(self, predicate: Callable[[], bool], timeout: float | None = None) -> bool:
-        """Sleep until `predicate` holds (True), or the turn is cancelled or `timeout` seconds passed (False)."""
-        ...
-
-    def notify(self) -> None:
-        """Make sleepers look at their predicate again."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class FileStat:
-    """Facts of one path. `kind` follows symbolic links; `mtime_ns` is nanoseconds since the epoch."""
-
-    kind: Literal["file", "directory", "other"]
-    size: int
-    mtime_ns: int
-    mode: int
-
-
-class FileSystem(Protocol):
-    """Where files live. Paths are absolute. Each call that has an effect or reveals content asks the policy."""
-
-    def stat(self, path: Path) -> FileStat | None:
-        """Facts of the path, None when nothing is there."""
-        ...
-
-    def open(self, path: Path) -> BinaryIO:
-        """Open a regular file for reading.
-
-        Raises:
-            FileMissing, FileRefused, FileAccessError, Denied.
-        """
-        ...
-
-    def open_saved(self, path: Path) -> BinaryIO:
-        """As `open`, but what is on disk, past an editor's unsaved text: for who reads very many files."""
-        ...
-
-    def write(self, path: Path, data: bytes, *, expected: bytes | None) -> bytes:
-        """Put `data` in place of `expected` (None: of nothing), atomically; parents are created.
-
-        Returns:
-            what is in the file now: `data`, unless an editor that writes for us saves it otherwise.
-
-        Raises:
-            FileChanged: the content now is not `expected`. FileRefused, FileAccessError, Denied.
-        """
-        ...
-
-    def remarks(self) -> tuple[str, ...]:
-        """What a person and the model should know of how the writes so far came about; none where all is as usual."""
-        ...
-
-    def list(self, path: Path) -> Sequence[str]:
-        """Names in a directory, sorted."""
-        ...
-
-    def remove(self, path: Path, *, expected: bytes) -> None:
-        """Delete a file whose content is `expected`."""
-        ...
-
-    def rename(self, source: Path, target: Path) -> None:
-        """Move a file to a path where nothing is."""
-        ...
-
-    def search(self, query: SearchQuery) -> SearchResult:
-        """Search file names or content below a path."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class CommandSpec:
-    """A shell command to run. `timeout` in seconds; `env` is added to the environment's own.
-
-    `call_id` is the tool call that runs it, '' outside one; the gate fills it in. `save_to` is the file for output
-    that is too long to keep or to show, None for none. `confinement` is what it may do; None: whatever the user may.
-    With `outside` the person is asked to let it run so. `waited` tells how many seconds of its time went by while the
-    person was asked about a host; they do not count. With `once` it is never run a second time. `most_chars` of its
-    output are kept; as many as the environment's settings say, where it is None. `only_looks`: nobody was asked,
-    because it was proved to change nothing; the gate fills it in.
-    """
-
-    command: str
-    cwd: Path
-    timeout: float
-    env: Mapping[str, str] | None = None
-    call_id: str = ""
-    save_to: Path | None = None
-    confinement: Confinement | None = None
-    outside: bool = False
-    waited: Callable[[], float] = field(default=lambda: 0.0, compare=False)
-    once: bool = False
-    most_chars: int | None = None
-    only_looks: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CommandOutcome:
-    """How a command ended. `output` is stdout and stderr together, head and tail kept where it was too long.
-
-    Attributes:
-        exit_code: the shell's status, None when a signal ended it.
-        signal: the signal's name, as SIGKILL.
-        truncated_chars: how many characters of the middle were left out of `output`.
-        saved: the file with all of it, where it was long.
-        refused: what its confinement kept it from, '' for nothing.
-        put_back: files that it changed behind everybody's back, and that are what they were again.
-        unreached: hosts that its confinement kept it from, each with the reason.
-        changed: files that it was seen to change, where somebody looked.
-        kept_in: why it must not run again without its confinement, for the model; '' where that may be asked for.
-        only_read: it ran in plan mode and may have wanted more than to read, which nothing lets it do there.
-    """
-
-    output: str
-    exit_code: int | None
-    signal: str | None = None
-    timed_out: bool = False
-    interrupted: bool = False
-    truncated_chars: int = 0
-    duration: float = 0.0
-    saved: SavedOutput | None = None
-    refused: str = ""
-    put_back: tuple[Path, ...] = ()
-    unreached: tuple[str, ...] = ()
-    changed: tuple[ChangedFile, ...] = ()
-    only_read: bool = False
-    kept_in: str = ""
-
-
-class Environment(Protocol):
-    """Where commands run."""
-
-    def run(self, spec: CommandSpec, on_output: Callable[[str], None], interrupt: Interrupt) -> CommandOutcome:
-        """Run to the end, the time-out or the cancel; `on_output` sees text as it comes.
-
-        Raises:
-            CommandError: it could not be started. Denied: the policy said no.
-        """
-        ...
-
-    def is_busy(self) -> bool:
-        """Whether processes of earlier commands are still alive."""
-        ...
-
-    def close(self) -> None:
-        """End every process that is still alive from earlier commands."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +166,32 @@ class ToolContext:
         # The home of another machine is asked for, so only where it is needed.
         home = self.home() if self.home is not None and path.startswith("~") else None
         return Path(absolute(path, self.cwd, home))
+
+
+class SessionCallHooks(Protocol):
+    """The hooks of one session around its tool calls."""
+
+    def before(self, name: str, arguments: dict[str, Any], ctx: ToolContext) -> dict[str, Any]:
+        """The arguments as the hooks leave them: the same object where none changed them.
+
+        Raises:
+            CallRefused, Denied: the call must not be made.
+        """
+        ...
+
+    def after(
+        self, name: str, arguments: Mapping[str, Any], result: ToolResult, ctx: ToolContext, seconds: float
+    ) -> ToolResult:
+        """The result as the hooks leave it, of a call that took so many seconds."""
+        ...
+
+    def over(self, call_id: str) -> None:
+        """The call has ended, in whatever way."""
+        ...
+
+
+class CallRefused(Exception):
+    """A hook does not let the call go on; the text is for the model."""
 
 
 def require_context(kwargs: Mapping[str, Any]) -> ToolContext:

@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tools.calling import hooks
+from tools.calling.hooks import run_post_hooks, run_pre_hooks
 from tools.calling.overflow import bounded
 from tools.calling.remarks import remarked, with_value
 from tools.calling.validation import checked
-from tools.context import ToolContext
+from tools.context import CallRefused, ToolContext
 from tools.errors import Denied, ToolError, ToolInterrupted
 from tools.registry import ToolEntry, registry
 from tools.result import ShownText, ToolResult, error, from_text
@@ -26,7 +26,7 @@ from tools.untrusted.results import as_data, with_hidden_told, without_secrets
 
 log = logging.getLogger(__name__)
 
-_REFUSALS = (Denied, hooks.CallRefused)
+_REFUSALS = (Denied, CallRefused)
 
 
 def dispatch(
@@ -56,7 +56,7 @@ def dispatch(
         result = _hooked(entry, ready.arguments, ctx)
     except ToolInterrupted:
         raise
-    except (ToolError, hooks.CallRefused) as problem:
+    except (ToolError, CallRefused) as problem:
         is_its_own = False
         shown = (ShownText(told),) if (told := getattr(problem, "shown", "")) else ()
         result = replace(error(str(problem)), shown=shown, denied=isinstance(problem, _REFUSALS))
@@ -93,19 +93,19 @@ def unknown_tool(name: str, known: Collection[str], toolbox: Toolbox | None = No
 
 def _hooked(entry: ToolEntry, arguments: dict[str, Any], ctx: ToolContext) -> ToolResult:
     """The call with the user's hooks around it; arguments that a hook has changed are looked at again."""
-    changed = hooks.before(registry, entry.name, arguments, ctx)
+    changed = run_pre_hooks(registry, entry.name, arguments, ctx)
     if ctx.hooks is not None:
         changed = ctx.hooks.before(entry.name, changed, ctx)
     if changed is not arguments:
         again = checked(entry, changed)
         if again.problem:
-            raise hooks.CallRefused(f"A hook of the user's changed the arguments, and now: {again.problem}")
+            raise CallRefused(f"A hook of the user's changed the arguments, and now: {again.problem}")
         arguments = again.arguments
     # The handler may change its arguments; the hooks that follow see what it was called with.
     began = time.monotonic()
     result = _as_result(entry.name, _call(entry, dict(arguments), ctx))
     seconds = time.monotonic() - began
-    result = hooks.after(registry, entry.name, arguments, result, ctx)
+    result = run_post_hooks(registry, entry.name, arguments, result, ctx)
     return result if ctx.hooks is None else ctx.hooks.after(entry.name, arguments, result, ctx, seconds)
 
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from tools import arguments
-from tools.context import AgentServices, Interrupt, ToolContext, require_context
+from tools.context import AgentServices, ToolContext, require_context
 from tools.errors import ToolError, ToolInterrupted
+from tools.ports import Interrupt
 from tools.programs.port import Program, Programs
 from tools.programs.stubs import NAMES, described, module_text
 from tools.programs.telling import told

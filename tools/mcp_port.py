@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from tools.approval.mcp_pins import ToolPin
 from tools.asking import PersonAnswer, PersonPage, PersonQuestion
-from tools.context import Interrupt
+from tools.ports import Interrupt
 from tools.result import ToolResult
 
 CALL_BY_NAME = "mcp_call_tool"

@@ -23,12 +23,12 @@ from acp_adapter.client_io.memory import EditorMemory
 from acp_adapter.client_io.refusals import in_its_words
 from acp_adapter.client_io.writing import EditorCannot, EditorWrite, on_disk, refuse_awaited
 from acp_adapter.editor_calls import EditorCalls, EditorProblem, EditorRefused, EditorSilent
-from tools.context import FileStat, FileSystem, Interrupt
 from tools.environments.file_errors import told_as_file_error
 from tools.environments.resolved_open import holding
 from tools.errors import FileChanged
 from tools.files.searching import SearchQuery, SearchResult
 from tools.light_dataclass import dataclass
+from tools.ports import FileStat, FileSystem, Interrupt
 from tools.text.encoding import decode
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class EditorFileSystem:
-    """Implements `tools.context.FileSystem` over the editor (ACP v1, file-system section) and the disk.
+    """Implements `tools.ports.FileSystem` over the editor (ACP v1, file-system section) and the disk.
 
     Attributes:
         disk: does everything that the editor does not.

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from acp_adapter.client_io.files import EditorFileSystem
-from tools.context import FileSystem
 from tools.errors import FileAccessError
 from tools.light_dataclass import dataclass
+from tools.ports import FileSystem
 
 
 @dataclass(frozen=True, slots=True)

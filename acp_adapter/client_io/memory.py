@@ -12,7 +12,7 @@ from pathlib import Path
 
 from acp_adapter.client_io.buffer_text import digest
 from acp_adapter.client_io.endings import EndingHabits
-from tools.context import Interrupt
+from tools.ports import Interrupt
 
 _MOST_SILENCES = 2
 _MOST_FILES = 10_000

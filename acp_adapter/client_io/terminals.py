@@ -11,11 +11,11 @@ from typing import Any
 from acp_adapter.client_io.exit_status import ExitStatus, read_status
 from acp_adapter.editor_calls import EditorCalls, EditorGone, EditorProblem, EditorRefused, EditorSilent
 from agent_core.interrupt import CancelToken
-from tools.context import CommandOutcome, CommandSpec, Environment, Interrupt
 from tools.environments.child_env import child_environment
 from tools.environments.output_buffer import OutputBuffer
 from tools.environments.own_programs import PROGRAMS
 from tools.errors import CommandError, ToolInterrupted
+from tools.ports import CommandOutcome, CommandSpec, Environment, Interrupt
 from tools.settings import TerminalSettings
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ _MAX_CHAR_BYTES = 4
 
 
 class EditorTerminals:
-    """Implements `tools.context.Environment`: each command in a fresh terminal of the editor, which shows it live.
+    """Implements `tools.ports.Environment`: each command in a fresh terminal of the editor, which shows it live.
 
     What a command leaves in the background ends when the editor lets it: nobody but it knows those processes.
 

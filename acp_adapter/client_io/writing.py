@@ -16,11 +16,11 @@ from acp_adapter.client_io.endings import as_meant, what_was_lost
 from acp_adapter.client_io.memory import EditorMemory
 from acp_adapter.client_io.refusals import in_its_words, means_no
 from acp_adapter.editor_calls import EditorCalls, EditorGone, EditorRefused, EditorSilent
-from tools.context import FileStat, FileSystem, Interrupt
 from tools.environments.resolved_open import open_resolved
 from tools.errors import FileAccessError, FileChanged, FileMissing, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.os_flags import O_NONBLOCK, set_mode
+from tools.ports import FileStat, FileSystem, Interrupt
 from tools.text.encoding import decode
 
 log = logging.getLogger(__name__)

@@ -15,8 +15,8 @@ from agent_core.errors import TurnInterrupted
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Message, user_message
 from tools.approval.actions import RunCommand
-from tools.context import Interrupt
 from tools.errors import ToolInterrupted
+from tools.ports import Interrupt
 
 if TYPE_CHECKING:
     from tools.bash.reading import Invocation, Reading

@@ -7,8 +7,8 @@ from agent_core.calls.result_images import image_part
 from agent_core.errors import TurnInterrupted
 from agent_core.interrupt import CancelToken
 from agent_core.messages import user_message
-from tools.context import Interrupt
 from tools.errors import ToolError, ToolInterrupted
+from tools.ports import Interrupt
 from tools.result import ResultImage
 
 _ROOM = 1500

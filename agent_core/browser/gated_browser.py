@@ -12,7 +12,7 @@ from tools.approval.gate import Gate
 from tools.browser.outline import ref_of
 from tools.browser.port import BrowserError, ConsoleLine, Direction, PageImage, PageView
 from tools.browser.settings import BrowserSettings
-from tools.context import Interrupt
+from tools.ports import Interrupt
 from tools.web.port import WebError
 from tools.web.urls import target_of
 

@@ -15,10 +15,10 @@ from agent_core.errors import TurnInterrupted
 from agent_core.interrupt import CancelToken
 from agent_core.messages import ToolCall, tool_call
 from agent_core.turn.turn import Turn
-from tools.context import Interrupt
 from tools.errors import ToolInterrupted
 from tools.files.seen import FilesSeen
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 from tools.programs.seen import SeenByProgram
 from tools.result import ToolResult
 from tools.toolbox import Toolbox

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from agent_core.calls.batches import PlannedCall, are_compatible
-from tools.context import Interrupt
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 
 
 @dataclass(frozen=True, slots=True, eq=False)

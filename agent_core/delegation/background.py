@@ -15,9 +15,10 @@ from agent_core.delegation.making import Plan
 from agent_core.delegation.reports import bounded
 from agent_core.interrupt import CancelToken
 from tools.approval.questions import Answer, Question
-from tools.context import Interrupt, ToolContext
+from tools.context import ToolContext
 from tools.delegation_port import AgentBegun, AgentReport
 from tools.errors import ToolError, ToolInterrupted
+from tools.ports import Interrupt
 
 if TYPE_CHECKING:
     from agent_core.delegation.delegator import TurnDelegation

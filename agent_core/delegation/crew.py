@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from agent_core.delegation.child import Child
-from tools.context import Interrupt
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 
 _GRACE = 0.2
 """Seconds that those who were interrupted get to end by themselves; the turn is answered soon after."""

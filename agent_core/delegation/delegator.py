@@ -21,9 +21,10 @@ from agent_core.interrupt import CancelToken
 from agent_core.services import SessionServices
 from agent_core.workspace import CallIdentity, Workspace
 from tools.approval.questions import Approver
-from tools.context import Interrupt, ToolContext
+from tools.context import ToolContext
 from tools.delegation_port import AgentBegun, AgentReport, AgentTask, DelegationLimits
 from tools.errors import ToolError
+from tools.ports import Interrupt
 
 if TYPE_CHECKING:
     from agent_core.agent import AIAgent

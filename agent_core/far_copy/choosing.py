@@ -9,11 +9,11 @@ from dataclasses import field
 from pathlib import Path
 
 from agent_core.far_copy.facts import is_name
-from tools.context import Interrupt
 from tools.environments.git import Git, borrowed, excluded, find_repository, git_root, write_repository
 from tools.environments.own_directories import own_directory
 from tools.environments.places_run_later import read_file
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 
 ADVICE = "terminal.sync needs git on this machine; with terminal.sync: off nothing is copied."
 _LISTED = ("ls-files", "-z", "--exclude-standard")

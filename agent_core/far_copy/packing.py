@@ -14,11 +14,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from agent_core.far_copy.facts import Fact, Tree, digest_of
-from tools.context import Interrupt
 from tools.environments.resolved_open import open_resolved
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.os_flags import O_NOCTTY, O_NONBLOCK
+from tools.ports import Interrupt
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from agent_core.far_copy.facts import Fact
 from agent_core.far_copy.packing import read_here
 from tools.approval.actions import WritePath
 from tools.approval.questions import Answer, Approver, Question
-from tools.context import FileSystem, Interrupt
 from tools.errors import Denied, FileAccessError, ToolInterrupted
 from tools.light_dataclass import dataclass
+from tools.ports import FileSystem, Interrupt
 from tools.result import ShownDiff
 
 _MOST_SHOWN = 40

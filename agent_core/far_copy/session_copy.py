@@ -22,11 +22,11 @@ from agent_core.interrupt import CancelToken
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Rules
-from tools.context import FileSystem
 from tools.environments.gated_files import GatedFileSystem
 from tools.errors import ToolError, ToolInterrupted
 from tools.files.history import FileHistory
 from tools.light_dataclass import dataclass
+from tools.ports import FileSystem
 from tools.result import ShownText, ToolResult, error, ok
 
 log = logging.getLogger(__name__)

@@ -11,9 +11,9 @@ from typing import Any
 from agent_core.hooks.bounded import in_background
 from agent_core.hooks.hook import NOTHING, Hook, HookCall, HookFailed, Verdict
 from agent_core.hooks.names import HookName
-from tools.context import Interrupt
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from agent_core.hooks.hook import HookFailed
-from tools.context import Interrupt
 from tools.errors import ToolInterrupted
+from tools.ports import Interrupt
 
 log = logging.getLogger(__name__)
 

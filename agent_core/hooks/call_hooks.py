@@ -11,10 +11,10 @@ from agent_core.hooks.asking import HookAsker
 from tools.approval.actions import Action, CallMcpTool, describe
 from tools.approval.questions import Answer, Question
 from tools.calling.by_name import meant
-from tools.calling.hooks import CallRefused
 from tools.calling.remarks import remarked
-from tools.context import Interrupt, ToolContext
+from tools.context import CallRefused, ToolContext
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 from tools.result import ToolResult
 
 
@@ -28,7 +28,7 @@ class CallsUnderWay:
 
 
 class CallHooks:
-    """The hooks around tool calls. Implements `tools.calling.hooks.SessionCallHooks`."""
+    """The hooks around tool calls. Implements `tools.context.SessionCallHooks`."""
 
     def __init__(self, asker: HookAsker, calls: CallsUnderWay) -> None:
         self._asker = asker

@@ -10,11 +10,11 @@ from agent_core.hooks.json_forms import from_run, to_json
 from agent_core.hooks.names import event_of
 from agent_core.hooks.process import run_command
 from agent_core.settings.hooks import CommandHookPart
-from tools.context import Interrupt
 from tools.environments.child_env import child_environment
 from tools.environments.guardian import Guardian
 from tools.environments.own_programs import PROGRAMS
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 
 _SHOWN = 60
 # They come before the user has asked for anything to be done in the workspace.

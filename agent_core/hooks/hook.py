@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agent_core.hooks.names import HookName, names_of_tool
-from tools.context import Interrupt
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 from tools.result import ToolResult
 
 SECONDS = 60.0

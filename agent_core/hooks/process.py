@@ -14,7 +14,6 @@ from pathlib import Path
 
 from agent_core.hooks.bounded import in_background
 from agent_core.hooks.hook import HookFailed
-from tools.context import Interrupt
 from tools.environments.exit_watch import open_exit_watch
 from tools.environments.guardian import Guardian
 from tools.environments.marked import VARIABLE, kill_marked
@@ -22,6 +21,7 @@ from tools.environments.process_groups import signal_group
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.os_flags import SIGKILL
+from tools.ports import Interrupt
 
 _READ_BYTES = 64 * 1024
 _MOST_BYTES = 1024 * 1024

@@ -11,7 +11,7 @@ from agent_core.errors import HookRefused
 from agent_core.hooks.asking import HookAsker, HookedSession, HookSet
 from agent_core.hooks.call_hooks import CallHooks, CallsUnderWay
 from agent_core.hooks.names import HookName
-from tools.context import Interrupt
+from tools.ports import Interrupt
 
 
 class SessionHooks:

@@ -15,13 +15,13 @@ from agent_core.lsp.checking import Checking, Edit
 from agent_core.lsp.languages import Command, Language, Places, command_of, language_of
 from agent_core.lsp.server import LanguageServer, LspLimits, Surroundings
 from agent_core.mcp.service_loop import ServiceLoop
-from tools.context import Interrupt
 from tools.diagnostics.port import Problem
 from tools.diagnostics.syntax import MAX_CHARS, syntax_problems
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
 from tools.extras import install_line
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 
 log = logging.getLogger(__name__)
 

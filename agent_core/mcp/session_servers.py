@@ -26,10 +26,10 @@ from agent_core.mcp.specs import McpLimits, ServerSpec, ServerStatus
 from agent_core.mcp.token_file import ServerTokens
 from agent_core.settings.mcp import ToolSearch
 from tools.approval.mcp_pins import ToolPin, pin_of
-from tools.context import Interrupt
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
 from tools.mcp_port import Behalf
+from tools.ports import Interrupt
 from tools.registry import ToolEntry
 from tools.result import ToolResult, error
 

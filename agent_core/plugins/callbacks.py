@@ -11,7 +11,7 @@ from agent_core.hooks.bounded import bounded
 from agent_core.hooks.hook import NOTHING, Hook, HookCall, HookFailed, Verdict
 from agent_core.hooks.names import OBSERVERS, event_of, near_names
 from agent_core.plugins.offers import CommandCall, Prompt
-from tools.context import Interrupt
+from tools.ports import Interrupt
 
 Callback = Callable[..., Any]
 

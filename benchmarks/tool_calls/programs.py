@@ -13,7 +13,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.messages import tool_call
 from benchmarks.in_turns import Pair
 from tests.support.programs import program_bench
-from tools.context import Interrupt
+from tools.ports import Interrupt
 from tools.programs.port import Program
 from tools.programs.settings import ProgramSettings
 from tools.programs.stubs import module_text

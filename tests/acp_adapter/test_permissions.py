@@ -29,8 +29,8 @@ from tools.approval.actions import (
 )
 from tools.approval.questions import Answer, Question
 from tools.approval.scopes import lasting, reaches
-from tools.context import Interrupt
 from tools.errors import ToolInterrupted
+from tools.ports import Interrupt
 
 _ROOT = Path("/srv")
 _FILE = Path("/srv/src/a.py")

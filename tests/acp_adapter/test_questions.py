@@ -15,7 +15,7 @@ from acp_adapter.questions import EditorQuestions, SecretWanted
 from agent_core.interrupt import CancelToken
 from tests.support.each import each
 from tools.asking import Field, PersonAnswer, PersonQuestion
-from tools.context import Interrupt
+from tools.ports import Interrupt
 
 QUESTION = PersonQuestion("Which?", (Field("answer", "Your answer", "choice", choices=("a", "b")),), "call-1")
 BOTH = ClientCapabilities(form_questions=True, url_questions=True)

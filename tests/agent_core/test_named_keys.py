@@ -12,7 +12,7 @@ from agent_core.factory import AgentFactory
 from agent_core.home import Home
 from agent_core.interrupt import CancelToken
 from tests.support.settings_files import configure
-from tools.context import CommandSpec
+from tools.ports import CommandSpec
 from tools.shell.memory import ShellCommand
 
 

@@ -26,12 +26,12 @@ from tools.approval.kept_grants import KeptGrants
 from tools.approval.policy import Mode
 from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
 from tools.approval.rules.parsing import parse_rule
-from tools.context import Interrupt
 from tools.environments.guardian import Guardian
 from tools.environments.sandbox.bubblewrap import BubblewrapSandbox
 from tools.environments.sandbox.landlock_sandbox import LandlockSandbox
 from tools.environments.sandbox.port import Level, Sandbox
 from tools.environments.sandbox.probe import probe
+from tools.ports import Interrupt
 
 _SECRET = "qKw7919planted"
 _MAKE: dict[str, Callable[[], Sandbox]] = {"landlock": LandlockSandbox, "bubblewrap": BubblewrapSandbox}

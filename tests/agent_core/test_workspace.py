@@ -13,8 +13,9 @@ from agent_core.workspace import CallIdentity, local_workspace
 from tests.support.services import turn_services
 from tests.support.tool_context import ScriptedApprover
 from tools.approval.actions import ReadPath, RunCommand, WritePath
-from tools.context import CommandSpec, TodoItem
+from tools.context import TodoItem
 from tools.errors import Denied, ToolInterrupted
+from tools.ports import CommandSpec
 from tools.settings import ReadSettings, ToolSettings
 
 

@@ -14,8 +14,8 @@ from tools.approval.kept_grants import KeptGrants
 from tools.approval.policy import Confines, Rules
 from tools.approval.questions import Answer, Question
 from tools.approval.scopes import Scope
-from tools.context import Interrupt
 from tools.errors import Denied
+from tools.ports import Interrupt
 
 
 class AlwaysSession:

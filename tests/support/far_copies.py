@@ -14,10 +14,10 @@ from agent_core.far_copy.state import State, Store
 from agent_core.interrupt import CancelToken
 from tests.support.local_machine import LocalMachine
 from tools.approval.sensitive import why_sensitive
-from tools.context import FileSystem
 from tools.environments.backends import Begin
 from tools.environments.far.machine import Streams
 from tools.environments.local_files import LocalFileSystem
+from tools.ports import FileSystem
 
 
 class CopyBench:

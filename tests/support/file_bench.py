@@ -17,8 +17,8 @@ from agent_core.sessions.files.call_history import CallHistory
 from agent_core.sessions.files.versions import FileVersions, VersionLimits
 from agent_core.sessions.live.sqlite_store import SqliteSessionStore
 from agent_core.sessions.rewind.rewinder import FileStep, Rewinder, RewindReport
-from tools.context import CommandSpec
 from tools.environments.local_files import LocalFileSystem
+from tools.ports import CommandSpec
 
 SESSION = "s"
 Snapshot = dict[bytes, tuple[str, int, bytes]]

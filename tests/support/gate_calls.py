@@ -12,8 +12,8 @@ from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Mode, Rules
 from tools.approval.questions import Answer, Approver, Question
-from tools.context import Interrupt
 from tools.errors import Denied, ToolInterrupted
+from tools.ports import Interrupt
 
 ROOT = Path("/srv/project")
 EDIT = WritePath(ROOT / "a.py", b"1", b"2", shown=ROOT / "a.py")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from tools.context import Interrupt
+from tools.ports import Interrupt
 
 
 class ScriptedGate:

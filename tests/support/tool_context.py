@@ -15,12 +15,13 @@ from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Mode, Rules
 from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
-from tools.context import AgentServices, CommandOutcome, CommandSpec, Environment, Interrupt, TodoItem, ToolContext
+from tools.context import AgentServices, TodoItem, ToolContext
 from tools.dispatch import dispatch
 from tools.environments.gated_commands import GatedEnvironment
 from tools.environments.gated_files import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem
 from tools.errors import CommandError
+from tools.ports import CommandOutcome, CommandSpec, Environment, Interrupt
 from tools.result import ToolResult, reason_of
 from tools.settings import ToolSettings
 

@@ -11,7 +11,7 @@ import pytest
 import tools.clarify  # noqa: F401 - registers the tool
 from tests.support.tool_context import PlanInMemory, call, error_of, make_context, payload
 from tools.asking import PersonAnswer, PersonQuestion
-from tools.context import Interrupt
+from tools.ports import Interrupt
 from tools.registry import registry
 
 

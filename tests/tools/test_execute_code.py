@@ -13,7 +13,7 @@ from tests.support.each import each
 from tests.support.programs import ALL, needs_sandbox, program_bench
 from tests.support.tool_context import call, error_of, make_context, unfenced
 from tools.approval.actions import RunCommand, WritePath
-from tools.context import CommandOutcome
+from tools.ports import CommandOutcome
 from tools.programs.port import Program, ProgramOutcome
 from tools.programs.settings import ProgramSettings
 from tools.programs.stubs import NAMES, STUBS

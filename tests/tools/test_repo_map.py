@@ -15,13 +15,14 @@ import tools.repo_map  # noqa: F401 - registers the tool
 from agent_core.interrupt import CancelToken
 from tests.support.grammars import needs
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context
-from tools.context import FileSystem, ToolContext
+from tools.context import ToolContext
 from tools.errors import ToolInterrupted
 from tools.extras import install_line
 from tools.files.seen import FilesSeen, digest_of
 from tools.outline import collecting, languages
 from tools.outline.cache import FILE_NAME
 from tools.outline.collecting import Limits, collect
+from tools.ports import FileSystem
 from tools.registry import registry
 
 ENGINE = """class Engine {

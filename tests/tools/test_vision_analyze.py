@@ -12,9 +12,10 @@ import pytest
 import tools.vision_analyze  # noqa: F401 - registers the tool
 from tests.support.images import jpeg, png
 from tests.support.tool_context import PlanInMemory, ScriptedApprover, call, error_of, make_context, payload
-from tools.context import Interrupt, ToolContext
+from tools.context import ToolContext
 from tools.errors import ToolError
 from tools.images import MAX_IMAGE_BYTES
+from tools.ports import Interrupt
 from tools.registry import registry
 from tools.result import ResultImage, ToolResult
 from tools.web.port import WebRequest, WebResponse

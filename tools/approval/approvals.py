@@ -19,9 +19,9 @@ from tools.approval.policy import Decision, EditPolicy, Mode, Rules, decide
 from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
 from tools.approval.scopes import Grant
 from tools.approval.waiting import OneAtATime, OpenQuestion
-from tools.context import Interrupt
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 
 log = logging.getLogger(__name__)
 

@@ -22,8 +22,8 @@ from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
 from tools.approval.refusals import denied, said_no, said_no_before
 from tools.approval.rules.matching import denied_by
 from tools.approval.scopes import lasting, reaches
-from tools.context import Interrupt
 from tools.errors import Denied, ToolInterrupted
+from tools.ports import Interrupt
 
 __all__ = ["Answer", "Approvals", "Approver", "Gate", "NobodyToAsk", "Question"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from tools.approval.actions import RunCommand
-from tools.context import Interrupt
+from tools.ports import Interrupt
 
 
 class Judge(Protocol):

@@ -8,8 +8,8 @@ from tools.approval.actions import LeavePlan
 from tools.approval.approvals import Approvals
 from tools.approval.policy import Mode
 from tools.approval.questions import Question
-from tools.context import Interrupt
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 
 PLAN_NOTE = (
     "[Plan mode is on: read and think, change nothing. Commands run read-only and without network, and where no "

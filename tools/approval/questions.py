@@ -8,8 +8,8 @@ from typing import Protocol
 from tools.approval.actions import Action, WritePath
 from tools.approval.policy import Mode
 from tools.approval.scopes import Grant, Scope
-from tools.context import Interrupt
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 
 
 @dataclass(frozen=True, slots=True)

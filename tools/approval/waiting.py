@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tools.context import Interrupt
 from tools.errors import ToolInterrupted
+from tools.ports import Interrupt
 
 
 class OneAtATime:

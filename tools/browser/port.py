@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
-from tools.context import Interrupt
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 
 Direction = Literal["up", "down"]
 

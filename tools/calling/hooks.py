@@ -2,7 +2,7 @@
 
 `registry.add_hook("pre_tool_call", hook)` and `registry.add_hook("post_tool_call", hook)` add one for every session
 of the process. A hook runs on the call's own thread, possibly beside others. Cards and parallel batches go by the
-arguments that the model sent. The hooks of one session come after them (`SessionCallHooks`).
+arguments that the model sent. The hooks of one session come after them (`tools.context.SessionCallHooks`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
-from tools.context import ToolContext
+from tools.context import CallRefused, ToolContext
 from tools.errors import ToolInterrupted
 from tools.registry import Hook, ToolRegistry
 from tools.result import ToolResult
@@ -38,33 +38,7 @@ class PostToolCall(Protocol):
         ...
 
 
-class SessionCallHooks(Protocol):
-    """The hooks of one session around its tool calls."""
-
-    def before(self, name: str, arguments: dict[str, Any], ctx: ToolContext) -> dict[str, Any]:
-        """The arguments as the hooks leave them: the same object where none changed them.
-
-        Raises:
-            CallRefused, Denied: the call must not be made.
-        """
-        ...
-
-    def after(
-        self, name: str, arguments: Mapping[str, Any], result: ToolResult, ctx: ToolContext, seconds: float
-    ) -> ToolResult:
-        """The result as the hooks leave it, of a call that took so many seconds."""
-        ...
-
-    def over(self, call_id: str) -> None:
-        """The call has ended, in whatever way."""
-        ...
-
-
-class CallRefused(Exception):
-    """A hook does not let the call go on; the text is for the model."""
-
-
-def before(registry: ToolRegistry, name: str, arguments: dict[str, Any], ctx: ToolContext) -> dict[str, Any]:
+def run_pre_hooks(registry: ToolRegistry, name: str, arguments: dict[str, Any], ctx: ToolContext) -> dict[str, Any]:
     """The arguments after every hook has seen them, each what the one before it left.
 
     Raises:
@@ -90,7 +64,7 @@ def before(registry: ToolRegistry, name: str, arguments: dict[str, Any], ctx: To
     return arguments
 
 
-def after(
+def run_post_hooks(
     registry: ToolRegistry, name: str, arguments: Mapping[str, Any], result: ToolResult, ctx: ToolContext
 ) -> ToolResult:
     """The result after every hook has seen it. One that fails is passed over: what was done is done."""

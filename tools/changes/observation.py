@@ -21,7 +21,7 @@ from tools.changes.held_content import ContentCache
 from tools.changes.moves import Moves
 from tools.changes.records import UNKNOWN_HASH, FileBefore, FileDifference, FolderDifference, ObservationLimits
 from tools.changes.root_scan import RootScan, scan
-from tools.context import CommandSpec
+from tools.ports import CommandSpec
 
 __all__ = ["UNKNOWN_HASH", "ContentCache", "FileBefore", "FileDifference", "Observation", "ObservationLimits"]
 

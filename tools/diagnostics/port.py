@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from tools.context import Interrupt
+    from tools.ports import Interrupt
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Where commands and files live: backends for the ports of `tools.context`, and the gate in front of them."""
+"""Where commands and files live: backends for the ports of `tools.ports`, and the gate in front of them."""

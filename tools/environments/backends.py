@@ -14,13 +14,13 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from tools.context import Environment, FileSystem, Interrupt
 from tools.environments.containment import Containment
 from tools.environments.far.machine import Streams
 from tools.environments.far.probe import FarFacts
 from tools.environments.guardian import Guardian
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass
+from tools.ports import Environment, FileSystem, Interrupt
 from tools.settings import ToolSettings
 from tools.shell.processes import Processes
 

@@ -10,7 +10,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from tools.context import Interrupt
 from tools.environments.command_watch import CommandWatch
 from tools.environments.pattern_watch import PatternWatch
 from tools.environments.prompt_watch import PromptWatch
@@ -18,6 +17,7 @@ from tools.environments.rolling_output import RollingOutput
 from tools.environments.shell_start import StartedShell
 from tools.environments.wake import WakePipe
 from tools.errors import CommandError, ToolInterrupted
+from tools.ports import Interrupt
 from tools.shell.processes import PatternMatch, ProcessEvent, ProcessInfo, ProcessSpec, ProcessView
 
 _MATCHES_KEPT = 10

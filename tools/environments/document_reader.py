@@ -13,12 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from tools.context import Interrupt
 from tools.documents.kinds import Kind
 from tools.environments.child_env import bare_environment
 from tools.environments.process_groups import UNSEEN
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 
 _BLOCK = 1 << 16
 _OURS = str(Path(__file__).parents[2])

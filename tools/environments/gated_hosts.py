@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager, contextmanager
 from tools.approval.actions import ConnectHost
 from tools.approval.asked_time import Stopwatch
 from tools.approval.gate import Gate
-from tools.context import Interrupt
 from tools.errors import Denied, ToolInterrupted
+from tools.ports import Interrupt
 
 
 class RunningCommand:

@@ -10,9 +10,10 @@ from typing import Any
 from tools.approval.actions import CallMcpTool
 from tools.approval.gate import Gate
 from tools.asking import PersonAnswer, PersonPage, PersonQuestion
-from tools.context import AgentServices, Interrupt
+from tools.context import AgentServices
 from tools.errors import Denied
 from tools.mcp_port import McpServers
+from tools.ports import Interrupt
 from tools.result import ToolResult
 
 READ = "resources/read"

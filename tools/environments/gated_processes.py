@@ -12,11 +12,11 @@ from typing import TypeVar
 
 from tools.approval.actions import ProcessInput, RunCommand
 from tools.approval.gate import Gate
-from tools.context import CommandSpec, Interrupt
 from tools.environments.containment import Containment, may_bring_anything
 from tools.environments.gated_confinement import let_through
 from tools.environments.gated_places import look_after
 from tools.files.history import FileHistory, NoHistory
+from tools.ports import CommandSpec, Interrupt
 from tools.shell.memory import ShellMemory, no_path
 from tools.shell.processes import Processes, ProcessEvent, ProcessInfo, ProcessSpec, ProcessView
 

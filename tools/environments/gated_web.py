@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from tools.approval.actions import SearchWeb
 from tools.approval.gate import Gate
-from tools.context import Interrupt
 from tools.environments.http_search import EngineSearch
 from tools.environments.http_web import HttpWeb
+from tools.ports import Interrupt
 from tools.web.port import SearchHit, WebRequest, WebResponse
 from tools.web.settings import WebSettings
 

@@ -23,7 +23,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
-from tools.context import Interrupt
 from tools.environments.git_settings import all_settings
 from tools.environments.ignore_files import ignored_everywhere
 from tools.environments.own_directories import own_directory
@@ -33,6 +32,7 @@ from tools.environments.process_groups import UNSEEN, signal_group
 from tools.errors import ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.os_flags import SIGKILL, own_user
+from tools.ports import Interrupt
 
 if TYPE_CHECKING:
     from tools.environments.sandbox.port import Sandbox

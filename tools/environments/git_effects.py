@@ -27,7 +27,6 @@ from tools.bash.reading import UNKNOWN, Argument, Invocation
 from tools.changes.options import CommandLine, sorted_arguments
 from tools.changes.records import ObservationLimits
 from tools.changes.skipped_folders import is_generated
-from tools.context import Interrupt
 from tools.environments.git import Git, Repository, borrowed, find_repository
 from tools.environments.git_settings import all_settings
 from tools.environments.own_directories import own_directory
@@ -35,6 +34,7 @@ from tools.environments.place_contents import runs_the_same
 from tools.environments.places_run_later import MOST_BYTES, read_file
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 
 log = logging.getLogger(__name__)
 

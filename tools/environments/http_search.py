@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from tools.context import Interrupt
 from tools.errors import ToolInterrupted
 from tools.extras import install_line
+from tools.ports import Interrupt
 from tools.web.port import SearchHit, WebError
 
 Found = Sequence[Mapping[str, str]]

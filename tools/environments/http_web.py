@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tools.approval.actions import ReachHost
-from tools.context import Interrupt
 from tools.environments.http_body import ACCEPTED, read_body
 from tools.environments.http_connecting import LookUp, addresses_of, look_up
 from tools.environments.http_deadline import Deadline
 from tools.environments.http_proxy import Proxy, proxy_for
 from tools.errors import ToolInterrupted
+from tools.ports import Interrupt
 from tools.web.addresses import Inside, inside, inside_by_name
 from tools.web.port import WebError, WebRequest, WebResponse
 from tools.web.settings import WebSettings

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tools.context import CommandOutcome, CommandSpec, Interrupt
 from tools.environments.child_env import child_environment, terminal_environment
 from tools.environments.guardian import Guardian
 from tools.environments.session_groups import SessionGroups
@@ -15,6 +14,7 @@ from tools.environments.shell_report import read_report
 from tools.environments.shell_start import Input, ShellStarter, StartedShell
 from tools.environments.watched_run import QUIET_SECONDS, run_to_end
 from tools.errors import CommandError
+from tools.ports import CommandOutcome, CommandSpec, Interrupt
 from tools.settings import TerminalSettings
 from tools.shell.memory import ShellCommand
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class LocalEnvironment:
-    """Implements `tools.context.Environment` with a new shell for each command; safe to use from several threads.
+    """Implements `tools.ports.Environment` with a new shell for each command; safe to use from several threads.
 
     A `ShellCommand` is started with the variables that it brings, and tells what its shell leaves. `open` starts a
     command that somebody else watches; it counts as one of the environment's.

@@ -10,7 +10,6 @@ from dataclasses import field
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from tools.context import FileStat, Interrupt
 from tools.environments import ripgrep
 from tools.environments.file_errors import told_as_file_error
 from tools.environments.replacing import create_at, move_at, replace_at
@@ -19,6 +18,7 @@ from tools.errors import FileChanged, FileMissing, FileRefused
 from tools.files.searching import SearchQuery, SearchResult
 from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC, O_DIRECTORY, O_NOCTTY, O_NONBLOCK
+from tools.ports import FileStat, Interrupt
 from tools.settings import SearchSettings
 
 # Their files are made up by the kernel: some never end, some hold the environment's keys.
@@ -29,7 +29,7 @@ _READ = os.O_RDONLY | O_NONBLOCK | O_NOCTTY
 
 @dataclass(frozen=True, slots=True)
 class LocalFileSystem:
-    """Implements `tools.context.FileSystem` on disk.
+    """Implements `tools.ports.FileSystem` on disk.
 
     Paths come with symbolic links resolved, as the gate hands them on. A link in one is refused, wherever in it: one
     that is put there after the approval leads nowhere. Only `remove` and `rename` take a link at the end, for itself.

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from tools.context import CommandSpec, Interrupt
 from tools.environments.watched_run import QUIET_SECONDS
 from tools.errors import CommandError, ToolError
+from tools.ports import CommandSpec, Interrupt
 from tools.shell.memory import ShellMemory
 from tools.shell.processes import ProcessEvent, ProcessInfo, ProcessLimits, ProcessSpec, ProcessView
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from tools.context import FileSystem
+from tools.ports import FileSystem
 
 
 @runtime_checkable

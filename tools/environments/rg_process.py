@@ -20,7 +20,6 @@ from dataclasses import field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from tools.context import Interrupt
 from tools.environments.child_env import bare_environment
 from tools.environments.ignore_files import IGNORE_FILES, ignore_files
 from tools.environments.own_programs import PROGRAMS
@@ -28,6 +27,7 @@ from tools.environments.process_groups import UNSEEN, signal_group
 from tools.errors import PatternRejected, ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.os_flags import SIGKILL
+from tools.ports import Interrupt
 
 # The user's own rg settings must not change what a search means.
 _ALWAYS = ("--no-config", "--no-ignore-messages", "--hidden", "--no-require-git", "--color=never")

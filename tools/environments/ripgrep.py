@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from tools.approval.sensitive import why_sensitive
-from tools.context import Interrupt
 from tools.environments import rg_arguments as rg
 from tools.environments.file_errors import told_as_file_error
 from tools.environments.resolved_open import open_resolved
@@ -29,6 +28,7 @@ from tools.files.patterns import settled
 from tools.files.searching import SearchHit, SearchQuery, SearchResult
 from tools.light_dataclass import dataclass
 from tools.os_flags import O_NONBLOCK
+from tools.ports import Interrupt
 from tools.settings import SearchSettings
 from tools.text.globs import GlobError, Wanted
 

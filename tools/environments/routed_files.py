@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from tools.context import FileStat, FileSystem
 from tools.environments.resolving import real_path
 from tools.errors import FileAccessError
 from tools.files.searching import SearchQuery, SearchResult
 from tools.light_dataclass import dataclass
+from tools.ports import FileStat, FileSystem
 
 
 @dataclass(frozen=True, slots=True)
 class RoutedFiles:
-    """Implements `tools.context.FileSystem`. Paths come resolved, but for `resolve`.
+    """Implements `tools.ports.FileSystem`. Paths come resolved, but for `resolve`.
 
     Attributes:
         here: this machine's files.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from tools.context import CommandSpec, Interrupt
 from tools.environments.command_watch import CommandWatch, Ending
 from tools.environments.output_buffer import OutputBuffer
 from tools.environments.prompt_watch import PromptWatch
@@ -13,6 +12,7 @@ from tools.environments.shell_report import Left, read_pipes
 from tools.environments.shell_start import StartedShell
 from tools.environments.wake import WakePipe
 from tools.os_flags import SIGKILL
+from tools.ports import CommandSpec, Interrupt
 from tools.settings import TerminalSettings
 from tools.shell.memory import ShellCommand, ShellOutcome
 

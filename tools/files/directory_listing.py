@@ -6,9 +6,10 @@ from itertools import zip_longest
 from pathlib import Path
 
 from tools.approval.sensitive import why_sensitive
-from tools.context import FileStat, ToolContext
+from tools.context import ToolContext
 from tools.environments.resolving import real_path
 from tools.errors import Denied, FileAccessError
+from tools.ports import FileStat
 
 _KIB = 1024
 _MOST_LOOKS = 100

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from tools.context import CommandSpec
+from tools.ports import CommandSpec
 from tools.result import ChangedFile
 
 TakeBack = Callable[[], None]

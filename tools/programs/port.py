@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from tools.context import CommandOutcome, Interrupt
 from tools.light_dataclass import dataclass
+from tools.ports import CommandOutcome, Interrupt
 from tools.programs.settings import ProgramSettings
 from tools.result import ToolResult
 

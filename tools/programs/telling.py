@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from tools.context import CommandOutcome
+from tools.ports import CommandOutcome
 from tools.programs.port import Program, ProgramOutcome
 from tools.result import ShownOutput, ToolResult, ended_with
 from tools.shell.outcome_telling import NO_OUTPUT, conventional_code, end_of, put_back_of

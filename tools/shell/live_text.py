@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tools.context import CommandOutcome, ToolContext
+from tools.context import ToolContext
+from tools.ports import CommandOutcome
 
 _LIVE_CHARS = 1_000_000
 _END_CHARS = 10_000

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
 
-from tools.context import CommandOutcome, CommandSpec
 from tools.light_dataclass import dataclass
+from tools.ports import CommandOutcome, CommandSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 import signal
 from typing import Any
 
-from tools.context import CommandOutcome
+from tools.ports import CommandOutcome
 from tools.result import ShownOutput, ShownText, ToolResult, ended_with
 from tools.shell.exit_codes import ExitMeaning, explain_exit
 from tools.shell.memory import ShellCommand, ShellOutcome

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tools.context import CommandOutcome, ToolContext
+from tools.context import ToolContext
 from tools.errors import Denied, ToolError
 from tools.light_dataclass import dataclass
+from tools.ports import CommandOutcome
 from tools.shell.memory import ShellMemory, ShellOutcome, ShellState
 
 

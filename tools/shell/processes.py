@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from tools.context import Interrupt
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 from tools.shell.memory import ShellMemory
 
 if TYPE_CHECKING:

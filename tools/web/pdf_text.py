@@ -7,9 +7,9 @@ import io
 import time
 from typing import TYPE_CHECKING
 
-from tools.context import Interrupt
 from tools.errors import ToolInterrupted
 from tools.extras import install_line
+from tools.ports import Interrupt
 from tools.web.port import WebError
 
 if TYPE_CHECKING:

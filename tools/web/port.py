@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Literal, Protocol
 
-from tools.context import Interrupt
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 
 Trouble = Literal["url", "address", "redirect", "connection", "tls", "timeout", "size", "answer"]
 """What kind of failure it was: the URL itself; where it leads; the way there; what came back."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import http
 import json
 
-from tools.context import Interrupt
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 from tools.web.markdown import html_to_text
 from tools.web.media import content_type, kind_of, text_of
 from tools.web.pdf_text import pdf_text

@@ -23,9 +23,9 @@ from agent_core.sessions.files.paths import missing_folders, settled, shown_path
 from agent_core.sessions.files.version_rows import Change, Origin, folder_changed, folder_made
 from tools.changes.held_content import ContentCache
 from tools.changes.observation import FileBefore, FileDifference, Observation, ObservationLimits
-from tools.context import CommandSpec
 from tools.files.history import TakeBack, nothing_noted
 from tools.light_dataclass import dataclass
+from tools.ports import CommandSpec
 from tools.result import ChangedFile
 
 log = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from tools.environments.resolving import missing_root
 from tools.errors import FileAccessError, ToolError
 
 if TYPE_CHECKING:
-    from tools.context import FileSystem
+    from tools.ports import FileSystem
 
 _MARK = "@"
 

@@ -17,7 +17,7 @@ from agent_core.sessions.files.version_rows import Change
 from tools.files.history import TakeBack
 
 if TYPE_CHECKING:
-    from tools.context import CommandSpec, FileSystem
+    from tools.ports import CommandSpec, FileSystem
     from tools.result import ChangedFile
 
 

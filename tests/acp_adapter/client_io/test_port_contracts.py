@@ -13,9 +13,9 @@ from tests.acp_adapter.client_io.conftest import LIMITS
 from tests.support.editor import MINIMAL
 from tests.support.hosted_editor import HostedEditor, hosted_editor
 from tests.support.port_contracts import EnvironmentContract, FileSystemContract
-from tools.context import Environment, FileSystem
 from tools.environments.local_commands import LocalEnvironment
 from tools.environments.local_files import LocalFileSystem
+from tools.ports import Environment, FileSystem
 
 
 class TestDisk(FileSystemContract):

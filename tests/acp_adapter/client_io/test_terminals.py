@@ -20,9 +20,9 @@ from tests.support.editor_host import Params, RpcError
 from tests.support.hosted_editor import HostedEditor
 from tests.support.processes import has_ended
 from tests.support.waiting import wait_until
-from tools.context import CommandOutcome, CommandSpec
 from tools.environments.local_commands import LocalEnvironment
 from tools.errors import CommandError
+from tools.ports import CommandOutcome, CommandSpec
 
 CREATE, WAIT, OUTPUT = "terminal/create", "terminal/wait_for_exit", "terminal/output"
 KILL, RELEASE = "terminal/kill", "terminal/release"

@@ -12,7 +12,7 @@ from tests.agent_core.mcp.conftest import Open
 from tests.support.mcp_servers import plain
 from tests.support.waiting import wait_until
 from tools.asking import PersonAnswer, PersonPage, PersonQuestion
-from tools.context import Interrupt
+from tools.ports import Interrupt
 
 
 class Person:

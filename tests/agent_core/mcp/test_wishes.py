@@ -21,9 +21,9 @@ from agent_core.providers.base import Usage
 from tests.agent_core.mcp.conftest import Open
 from tests.support.mcp_servers import rich
 from tools.asking import PersonAnswer, PersonPage, PersonQuestion
-from tools.context import Interrupt
 from tools.environments.guardian import Guardian
 from tools.errors import Denied, ToolInterrupted
+from tools.ports import Interrupt
 
 FORM = {"message": "Who?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}
 SAMPLE = {"messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}], "maxTokens": 9_999}

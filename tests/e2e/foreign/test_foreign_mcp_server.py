@@ -19,8 +19,8 @@ from agent_core.mcp.specs import ServerSpec
 from agent_core.providers.base import Usage
 from tests.support.waiting import wait_until
 from tools.asking import PersonAnswer, PersonPage, PersonQuestion, Value
-from tools.context import Interrupt
 from tools.environments.guardian import Guardian
+from tools.ports import Interrupt
 from tools.result import ToolResult
 
 pytestmark = pytest.mark.long

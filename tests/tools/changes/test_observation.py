@@ -15,7 +15,7 @@ import pytest
 from tests.support.waiting import outlast_the_clock
 from tools.changes.held_content import ContentCache
 from tools.changes.observation import UNKNOWN_HASH, FileDifference, Observation, ObservationLimits
-from tools.context import CommandSpec
+from tools.ports import CommandSpec
 
 # Slow machines must not make a test fail: only the tests about time bound it.
 PATIENT = ObservationLimits(max_seconds=60)

@@ -9,12 +9,12 @@ from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Rules
 from tools.approval.rules.parsing import parse_rule
-from tools.context import CommandOutcome, CommandSpec
 from tools.environments.gated_files import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem
 from tools.environments.together import FileChange
 from tools.errors import Denied, FileChanged
 from tools.files.searching import SearchQuery
+from tools.ports import CommandOutcome, CommandSpec
 
 
 @pytest.fixture

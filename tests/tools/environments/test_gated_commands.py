@@ -15,13 +15,13 @@ from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Mode, Rules
 from tools.approval.questions import Answer, Question
-from tools.context import CommandOutcome, CommandSpec, Interrupt
 from tools.environments.containment import Containment, Grounds
 from tools.environments.gated_commands import AGAIN, GatedEnvironment
 from tools.environments.kept_places import KeptPlaces
 from tools.environments.sandbox.port import Level
 from tools.environments.workspace_secrets import WorkspaceSecrets
 from tools.errors import Denied, ToolInterrupted
+from tools.ports import CommandOutcome, CommandSpec, Interrupt
 from tools.shell.memory import ShellCommand, ShellOutcome, ShellState, with_path_of
 from tools.shell.outcome_telling import refused_of
 

@@ -15,10 +15,10 @@ from tools.approval.actions import CallMcpTool
 from tools.approval.gate import Approvals, Gate, NobodyToAsk
 from tools.approval.mcp_pins import ToolPin, pin_of
 from tools.approval.policy import Rules
-from tools.context import Interrupt
 from tools.environments.gated_mcp import GatedMcpTools
 from tools.errors import Denied, ToolInterrupted
 from tools.mcp_port import Behalf
+from tools.ports import Interrupt
 from tools.result import ToolResult
 
 

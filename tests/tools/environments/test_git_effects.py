@@ -21,7 +21,6 @@ from tools.approval.gate import Gate
 from tools.approval.policy import Mode, Rules
 from tools.approval.questions import Answer, Question
 from tools.approval.rules.parsing import parse_rule
-from tools.context import CommandOutcome, CommandSpec, Interrupt
 from tools.environments import git_effects as subject
 from tools.environments.containment import Containment, Grounds
 from tools.environments.gated_commands import GatedEnvironment
@@ -31,6 +30,7 @@ from tools.environments.kept_places import KeptPlaces
 from tools.environments.own_programs import PROGRAMS
 from tools.errors import Denied
 from tools.files.history import FileHistory, NoHistory
+from tools.ports import CommandOutcome, CommandSpec, Interrupt
 from tools.result import ChangedFile
 from tools.shell.memory import ShellCommand
 from tools.shell.processes import Processes, ProcessInfo, ProcessSpec

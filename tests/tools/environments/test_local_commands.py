@@ -10,11 +10,11 @@ import pytest
 from agent_core.interrupt import CancelToken
 from tests.support.processes import has_ended, open_descriptors
 from tests.support.waiting import wait_until
-from tools.context import CommandSpec
 from tools.environments import exit_watch
 from tools.environments.local_commands import LocalEnvironment
 from tools.environments.process_groups import group_is_alive
 from tools.errors import CommandError
+from tools.ports import CommandSpec
 from tools.settings import TerminalSettings
 
 

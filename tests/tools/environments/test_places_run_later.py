@@ -21,7 +21,6 @@ from tools.approval.gate import Gate
 from tools.approval.persistence_paths import TABLE, run_later
 from tools.approval.policy import EditPolicy, Mode, Rules
 from tools.approval.questions import Answer, Question
-from tools.context import CommandOutcome, Interrupt
 from tools.environments.containment import Containment, Grounds
 from tools.environments.gated_commands import GatedEnvironment
 from tools.environments.gated_files import GatedFileSystem
@@ -29,6 +28,7 @@ from tools.environments.kept_places import KeptPlaces
 from tools.environments.local_files import LocalFileSystem
 from tools.errors import Denied
 from tools.files.history import FileHistory
+from tools.ports import CommandOutcome, Interrupt
 from tools.shell.memory import ShellCommand
 
 PATTERNS = [pattern for row in TABLE for pattern in row.patterns if pattern[0] not in "~/"]

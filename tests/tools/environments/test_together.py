@@ -11,11 +11,11 @@ import pytest
 
 import tools.patch  # noqa: F401 - registers the tool
 from tests.support.tool_context import call, error_of, make_context
-from tools.context import FileStat, FileSystem
 from tools.environments.local_files import LocalFileSystem
 from tools.environments.together import FileChange, change_all
 from tools.errors import FileAccessError, FileChanged, ToolInterrupted
 from tools.files.searching import SearchQuery, SearchResult
+from tools.ports import FileStat, FileSystem
 
 
 @dataclass

@@ -15,9 +15,9 @@ from tests.support.tool_context import call, error_of, make_context, payload
 from tests.tools.patching.v4a_cases import update
 from tools.approval.actions import Action, WritePath
 from tools.approval.questions import Answer, Question
-from tools.context import Interrupt
 from tools.errors import ToolInterrupted
 from tools.files.seen import FilesSeen, digest_of
+from tools.ports import Interrupt
 from tools.registry import registry
 from tools.result import ShownDiff, ShownText
 

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from tools.context import Interrupt
 from tools.errors import CommandError
+from tools.ports import Interrupt
 
 T = TypeVar("T")
 

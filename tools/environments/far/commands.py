@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import IO
 
-from tools.context import CommandOutcome, CommandSpec, Interrupt
 from tools.environments.child_env import child_environment, terminal_environment
 from tools.environments.exit_status import exit_of
 from tools.environments.far.cancelling import Cancelled, cancellable
@@ -27,6 +26,7 @@ from tools.environments.shell_start import FarCommand, Input, StartedShell, pseu
 from tools.environments.watched_run import QUIET_SECONDS, run_to_end
 from tools.errors import CommandError
 from tools.light_dataclass import dataclass
+from tools.ports import CommandOutcome, CommandSpec, Interrupt
 from tools.settings import TerminalSettings
 from tools.shell.memory import ShellCommand
 
@@ -43,7 +43,7 @@ _MOST_SHOWN = 2_000
 
 
 class FarEnvironment:
-    """Implements `tools.context.Environment` on another machine, as `LocalEnvironment` does here.
+    """Implements `tools.ports.Environment` on another machine, as `LocalEnvironment` does here.
 
     Args:
         link: the connection; it stays its maker's.

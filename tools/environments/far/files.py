@@ -9,20 +9,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tools.context import FileStat, Interrupt
 from tools.environments.far.file_calls import FileCalls, Told
 from tools.environments.file_errors import file_error
 from tools.environments.local_files import is_pseudo
 from tools.errors import FileAccessError, FileChanged, FileMissing, FileRefused
 from tools.files.searching import SearchQuery, SearchResult
 from tools.light_dataclass import dataclass
+from tools.ports import FileStat, Interrupt
 
 _MOST_BYTES = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class FarFileSystem:
-    """Implements `tools.context.FileSystem` on another machine, and `Resolves`.
+    """Implements `tools.ports.FileSystem` on another machine, and `Resolves`.
 
     Attributes:
         where: what messages call the machine.

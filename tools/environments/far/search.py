@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from tools.context import Interrupt
 from tools.environments.far.file_calls import FileCalls
 from tools.environments.far.link import Link
 from tools.environments.far.machine import Streams
@@ -20,6 +19,7 @@ from tools.environments.ripgrep import SNIFFED_BYTES, Looks, Search
 from tools.errors import CommandError
 from tools.files.searching import SearchQuery, SearchResult
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 from tools.settings import SearchSettings
 
 # When this end lets go, its input ends there: then it is killed, for it may search on for long without a word.

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from tools.context import Interrupt
 from tools.environments.far.cancelling import cancellable
 from tools.environments.far.commands import FarEnvironment
 from tools.environments.far.file_calls import FileCalls, ProgramCalls
@@ -20,6 +19,7 @@ from tools.environments.far.probe import FarFacts
 from tools.environments.far.search import FarSearch
 from tools.environments.far.shell_calls import ShellCalls
 from tools.environments.guardian import Guardian
+from tools.ports import Interrupt
 from tools.settings import ToolSettings
 
 FilesBy = Literal["auto", "python", "sh"]

@@ -7,7 +7,6 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 from tools.approval.gate import Gate
-from tools.context import CommandSpec, Interrupt
 from tools.environments.containment import Containment
 from tools.environments.gated_commands import GatedEnvironment
 from tools.environments.local_commands import LocalEnvironment
@@ -16,6 +15,7 @@ from tools.environments.programs.interpreter import Interpreter, project_interpr
 from tools.environments.programs.local_programs import ProgramEnvironment
 from tools.environments.programs.starting import asked_command
 from tools.files.history import FileHistory
+from tools.ports import CommandSpec, Interrupt
 from tools.programs.port import CallTool, Program, ProgramOutcome
 from tools.settings import TerminalSettings
 from tools.shell.memory import ShellCommand

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from tools.context import CommandOutcome, CommandSpec, Interrupt
 from tools.environments.command_watch import CommandWatch, Ending
 from tools.environments.local_commands import LocalEnvironment
 from tools.environments.marked import VARIABLE, kill_marked
@@ -19,6 +18,7 @@ from tools.environments.programs.starting import client_text, start_command
 from tools.environments.shell_start import StartedShell
 from tools.environments.wake import WakePipe
 from tools.os_flags import SIGKILL
+from tools.ports import CommandOutcome, CommandSpec, Interrupt
 from tools.programs.port import CallTool, Program
 from tools.settings import TerminalSettings
 
@@ -26,7 +26,7 @@ _KILLED_SECONDS = 5.0
 
 
 class ProgramEnvironment:
-    """Implements `tools.context.Environment` for one program: whatever command it is given, it starts the program.
+    """Implements `tools.ports.Environment` for one program: whatever command it is given, it starts the program.
 
     The command says the same as the program does; it was asked about.
 

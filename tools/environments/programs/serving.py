@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tools.context import Interrupt
 from tools.environments.programs.starting import SIZE, framed
 from tools.environments.sandbox_network.gone import NobodyWaits
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 from tools.programs.port import CallTool
 from tools.programs.settings import ProgramSettings
 from tools.result import ToolResult, reason_of

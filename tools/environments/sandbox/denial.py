@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tools.context import CommandOutcome
 from tools.environments.sandbox.port import Confinement
+from tools.ports import CommandOutcome
 
 _MOST_NAMED = 3
 _MOST_LINES = 400

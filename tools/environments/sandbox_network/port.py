@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from tools.context import Interrupt
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tools.context import Interrupt
 from tools.light_dataclass import dataclass
+from tools.ports import Interrupt
 from tools.web.port import SearchHit, Web, WebError, WebRequest, WebResponse
 
 _MAX_SNIPPET = 500

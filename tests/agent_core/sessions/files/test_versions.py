@@ -18,7 +18,7 @@ from agent_core.sessions.files.looking import FileState, sha256
 from agent_core.sessions.files.version_rows import Change
 from agent_core.sessions.files.versions import VersionLimits
 from tests.support.file_bench import SESSION, FileBench
-from tools.context import CommandSpec
+from tools.ports import CommandSpec
 
 umask = os.umask(0)
 os.umask(umask)

@@ -29,7 +29,8 @@ from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.live.live_sessions import Unsaved
 from agent_core.sessions.records import NewSession
 from tests.support.session_database import Desk
-from tools.context import CommandSpec, TodoItem
+from tools.context import TodoItem
+from tools.ports import CommandSpec
 
 BROKEN = StoreError("The disk is full. Free some space.", kind="full")
 NEWS = (News("p1", "ended", "a", "a" * 3000, 10.0, "n1"), News("p2", "told", "b", "b", 11.0, "n2"))

@@ -12,9 +12,9 @@ import pytest
 from agent_core.sessions.files.versions import VersionLimits
 from tests.support.file_bench import FileBench
 from tools.changes import contents_before
-from tools.context import CommandSpec
 from tools.environments.git_effects import git_effects
 from tools.errors import Denied
+from tools.ports import CommandSpec
 
 LARGE = 300 * 1024
 """No look that does not know what a command takes keeps as much."""

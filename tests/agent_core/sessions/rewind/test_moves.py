@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from tests.support.waiting import outlast_the_clock
-from tools.context import CommandSpec
+from tools.ports import CommandSpec
 
 LARGE = b"0123456789abcdef" * 25_000  # more than is held of a file that the command does not name
 

@@ -11,11 +11,11 @@ import pytest
 from agent_core.interrupt import CancelToken
 from tests.support.fake_engine import FakeEngine
 from tests.support.waiting import wait_until
-from tools.context import CommandSpec
 from tools.environments.far.docker import LABEL, Box, DockerMachine
 from tools.environments.far.side import FarSide
 from tools.environments.guardian import Guardian
 from tools.errors import CommandError
+from tools.ports import CommandSpec
 from tools.shell.memory import ShellCommand
 
 

@@ -15,7 +15,6 @@ from agent_core.interrupt import CancelToken
 from tests.support.processes import has_ended
 from tests.support.ssh_server import needs_sshd, ssh_server
 from tests.support.waiting import wait_until
-from tools.context import CommandSpec
 from tools.environments.far.cancelling import Cancelled
 from tools.environments.far.machine import Streams
 from tools.environments.far.side import FarSide
@@ -24,6 +23,7 @@ from tools.environments.guardian import Guardian
 from tools.environments.local_processes import LocalProcesses
 from tools.environments.own_directories import OwnDirectory
 from tools.errors import CommandError
+from tools.ports import CommandSpec
 from tools.shell.memory import ShellCommand, ShellMemory
 from tools.shell.processes import ProcessSpec
 

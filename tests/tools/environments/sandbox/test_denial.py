@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from tools.context import CommandOutcome
 from tools.environments.sandbox.denial import looks_denied
 from tools.environments.sandbox.port import Confinement
+from tools.ports import CommandOutcome
 
 
 @pytest.fixture

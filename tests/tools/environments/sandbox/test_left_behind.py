@@ -17,7 +17,6 @@ from tools.approval.actions import WritePath
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Rules
-from tools.context import CommandOutcome, CommandSpec
 from tools.environments.containment import Containment, Grounds
 from tools.environments.gated_commands import GatedEnvironment
 from tools.environments.guardian import Guardian
@@ -26,6 +25,7 @@ from tools.environments.local_commands import LocalEnvironment
 from tools.environments.sandbox import kernel
 from tools.environments.sandbox.landlock_sandbox import LandlockSandbox
 from tools.environments.sandbox_network.session_network import SessionNetwork
+from tools.ports import CommandOutcome, CommandSpec
 
 pytestmark = needs_landlock
 

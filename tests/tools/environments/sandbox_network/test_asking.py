@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.host_gate import ScriptedGate
-from tools.context import Interrupt
 from tools.environments.sandbox_network.asking import Desk, Place
 from tools.errors import Denied
+from tools.ports import Interrupt
 
 PLACE = Place(1, "docs.example.org", 443)
 
