@@ -10,27 +10,26 @@ import contextlib
 import json
 import sys
 import warnings
-from collections.abc import Iterable
-from importlib import import_module
-from typing import BinaryIO, Protocol, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import BinaryIO
 
+from tools.documents.opendocument import opendocument_lines
+from tools.documents.pdf import pdf_lines
+from tools.documents.sheets import sheet_lines
+from tools.documents.slides import slide_lines
 from tools.documents.unreadable import Unreadable
+from tools.documents.word import word_lines
 
 _MEMORY_BYTES = 1 << 30
 _CPU_SECONDS = 60
-_READERS = {
-    "pdf": "tools.documents.pdf",
-    "docx": "tools.documents.word",
-    "xlsx": "tools.documents.sheets",
-    "pptx": "tools.documents.slides",
-    "odf": "tools.documents.opendocument",
+_READERS: Mapping[str, Callable[[BinaryIO], Iterable[str]]] = {
+    "pdf": pdf_lines,
+    "docx": word_lines,
+    "xlsx": sheet_lines,
+    "pptx": slide_lines,
+    "odf": opendocument_lines,
 }
-
-
-class _Reader(Protocol):
-    def lines(self, stream: BinaryIO) -> Iterable[str]:
-        """The document's text, in pieces that end where a line ends."""
-        ...
+"""For each kind of document, what yields its text in pieces that end where a line ends."""
 
 
 def main(kind: str) -> None:
@@ -40,8 +39,7 @@ def main(kind: str) -> None:
     out = sys.stdout.buffer
     problem = ""
     try:
-        reader = cast("_Reader", import_module(_READERS[kind]))
-        for line in reader.lines(sys.stdin.buffer):
+        for line in _READERS[kind](sys.stdin.buffer):
             out.write(line.replace("\0", "").encode("utf-8", "replace") + b"\n")
             out.flush()
     except Unreadable as found:

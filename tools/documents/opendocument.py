@@ -12,7 +12,7 @@ _MAX_REPEATED = 64
 _MAX_HEADING = 6
 
 
-def lines(stream: BinaryIO) -> Iterator[str]:
+def opendocument_lines(stream: BinaryIO) -> Iterator[str]:
     """Headings with `#`, list items with `-`, rows with ` | `, and a line that names each sheet or slide."""
     yield from _blocks(xml_part(opened(stream), "content.xml"), prefix="")
 

@@ -9,7 +9,7 @@ from typing import BinaryIO
 from tools.documents.unreadable import Unreadable
 
 
-def lines(stream: BinaryIO) -> Iterator[str]:
+def pdf_lines(stream: BinaryIO) -> Iterator[str]:
     """A line that names each page, and the page's text.
 
     Raises:

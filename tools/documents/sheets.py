@@ -9,7 +9,7 @@ from typing import BinaryIO
 from tools.documents.archive import opened
 
 
-def lines(stream: BinaryIO) -> Iterator[str]:
+def sheet_lines(stream: BinaryIO) -> Iterator[str]:
     """A line that names each sheet, and its rows as `N: value | value`; empty rows are left out."""
     opened(stream)
     stream.seek(0)

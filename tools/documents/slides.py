@@ -13,7 +13,7 @@ from tools.documents.archive import local_name, opened, xml_part
 _LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
 
-def lines(stream: BinaryIO) -> Iterator[str]:
+def slide_lines(stream: BinaryIO) -> Iterator[str]:
     """A line that names each slide, its paragraphs, and its notes behind `Notes:`."""
     archive = opened(stream)
     slides = _slides(archive)

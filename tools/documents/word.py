@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _MAX_HEADING = 6
 
 
-def lines(stream: BinaryIO) -> Iterator[str]:
+def word_lines(stream: BinaryIO) -> Iterator[str]:
     """Headings with `#`, list items with `-`, a table's rows with ` | ` between the cells."""
     opened(stream)
     stream.seek(0)
