@@ -6,7 +6,6 @@ import json
 import logging
 import re
 import time
-import tomllib
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -92,6 +91,8 @@ def _json(text: str) -> Sequence[Problem]:
 
 
 def _toml(text: str) -> Sequence[Problem]:
+    import tomllib  # noqa: PLC0415 - few files are TOML
+
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
