@@ -1,26 +1,21 @@
 """What a person means by the globs of a search: several with commas between them, from a place of their own.
 
 `*.ts,*.tsx` are two globs, `./*.ts` is one from where the search begins; `/home/me/src/**/*.ts` and `~/src/*.ts`
-begin elsewhere. A name that exists goes before a pattern: `app/[slug]/page.tsx` is that file where there is one.
+begin elsewhere. Which names go before a pattern is `tools.text.globs.settled`'s to say.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from tools.context import ToolContext
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass
-from tools.text.globs import NamePattern, split
+from tools.text.globs import split
 
-_OF_NAMES = re.compile(r"[\[\]{},]")
 _OF_PATTERNS = re.compile(r"[*?\[{\\]")
-# What may be a part of a name: everything but stars, and braces that hold no choice.
-_IN_NAMES = re.compile(r"\\.|[\[\]{},]", re.DOTALL)
-_LIKE_NAMES = re.compile(r"\\.|[\[\]]|\{[^{},\[\]]*\}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +42,6 @@ def located(text: str, base: Path, ctx: ToolContext) -> tuple[Path, str]:
             raise ToolError(f"Not all of {text!r} is below {base}: search for these one after the other.")
         base = Path(os.path.commonpath(places))
     return base, ",".join(("!" if part.excludes else "") + _seen_from(base, part) for part in parts)
-
-
-def settled(text: str, listed: Callable[[], Iterable[str]]) -> tuple[str, ...]:
-    """The globs that `text` stands for, those that exclude last.
-
-    Args:
-        listed: the files that there are, as `./a/b`: a name that is one of them goes before a pattern.
-    """
-    whole = _IN_NAMES.sub(_escaped, text)
-    if whole == text:
-        return (text,)
-    # No other name can be what is written.
-    names = [name for name in listed() if _OF_NAMES.search(name)]
-    if _fits(whole, names):
-        return (whole,)
-    globs = [_named_or_meant(part, names) for part in split(text)]
-    return tuple(sorted(globs, key=lambda glob: glob.startswith("!")))
 
 
 def _part(written: str, base: Path, ctx: ToolContext) -> _Part:
@@ -108,25 +86,3 @@ def _seen_from(base: Path, part: _Part) -> str:
     if part.place is None or part.place == base:
         return part.glob
     return f"/{part.place.relative_to(base)}{part.glob}"
-
-
-def _named_or_meant(part: str, names: Sequence[str]) -> str:
-    """The glob, with its braces and brackets as parts of a name where there is such a file."""
-    excludes, glob = part.startswith("!"), part.removeprefix("!")
-    for pattern in (_IN_NAMES, _LIKE_NAMES):
-        literal = pattern.sub(_escaped, glob)
-        if literal != glob and _fits(literal, names):
-            return "!" * excludes + literal
-    return part
-
-
-def _fits(glob: str, names: Iterable[str]) -> bool:
-    pattern = NamePattern(glob.removeprefix("!"))
-    return any(map(pattern.matches, names))
-
-
-def _escaped(found: re.Match[str]) -> str:
-    text = found[0]
-    if text.startswith("\\"):
-        return text
-    return f"\\{text[:-1]}\\}}" if len(text) > 1 else f"\\{text}"

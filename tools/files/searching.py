@@ -17,7 +17,7 @@ class SearchQuery:
         path: absolute file or directory to search.
         target: look inside files or at their names.
         glob: only files whose path matches it; with a `!` in front, only the others. Of several, with commas between
-            them, one has to match. What they mean is `patterns.settled`'s to say.
+            them, one has to match. What they mean is `tools.text.globs.settled`'s to say.
         output: whole matches, file names only, or a count for each file.
         limit, offset: the page of results; `context`: lines around each match.
         type: only files of this kind, by ripgrep's names: py, ts, rust.

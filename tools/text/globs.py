@@ -7,7 +7,7 @@ the meaning away. https://git-scm.com/docs/gitignore
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 class GlobError(ValueError):
@@ -15,6 +15,10 @@ class GlobError(ValueError):
 
 
 MOST_CHOICES = 256
+_OF_NAMES = re.compile(r"[\[\]{},]")
+# What may be a part of a name: everything but stars, and braces that hold no choice.
+_IN_NAMES = re.compile(r"\\.|[\[\]{},]", re.DOTALL)
+_LIKE_NAMES = re.compile(r"\\.|[\[\]]|\{[^{},\[\]]*\}", re.DOTALL)
 
 
 def translate(glob: str) -> str:
@@ -261,3 +265,44 @@ class NamePattern:
             return self.decides(path, is_folder=False)
         ends = [at for at, char in enumerate(path) if char == "/"]
         return not self.decides(path, is_folder=False) and not any(self.decides(path[:end], True) for end in ends)
+
+
+def settled(text: str, listed: Callable[[], Iterable[str]]) -> tuple[str, ...]:
+    """The globs that `text` stands for, those that exclude last.
+
+    A name that exists goes before a pattern: `app/[slug]/page.tsx` is that file where there is one.
+
+    Args:
+        listed: the files that there are, as `./a/b`: a name that is one of them goes before a pattern.
+    """
+    whole = _IN_NAMES.sub(_escaped, text)
+    if whole == text:
+        return (text,)
+    # No other name can be what is written.
+    names = [name for name in listed() if _OF_NAMES.search(name)]
+    if _fits(whole, names):
+        return (whole,)
+    globs = [_named_or_meant(part, names) for part in split(text)]
+    return tuple(sorted(globs, key=lambda glob: glob.startswith("!")))
+
+
+def _named_or_meant(part: str, names: Sequence[str]) -> str:
+    """The glob, with its braces and brackets as parts of a name where there is such a file."""
+    excludes, glob = part.startswith("!"), part.removeprefix("!")
+    for pattern in (_IN_NAMES, _LIKE_NAMES):
+        literal = pattern.sub(_escaped, glob)
+        if literal != glob and _fits(literal, names):
+            return "!" * excludes + literal
+    return part
+
+
+def _fits(glob: str, names: Iterable[str]) -> bool:
+    pattern = NamePattern(glob.removeprefix("!"))
+    return any(map(pattern.matches, names))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    text = found[0]
+    if text.startswith("\\"):
+        return text
+    return f"\\{text[:-1]}\\}}" if len(text) > 1 else f"\\{text}"
