@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agent_core.settings.environments import TerminalPart
     from agent_core.workspace import Workspace
     from tools.approval.rules.rule import PermissionRule
-    from tools.environments.backends import Elsewhere
+    from tools.environments.backends import Elsewhere, Factory, Wanted
     from tools.environments.guardian import Guardian
     from tools.settings import ToolSettings
 
@@ -51,7 +51,7 @@ def elsewhere_of(
     if settings.terminal.backend == "local":
         return None
     from agent_core.far_copy.making import rescue_of_copies, with_words  # noqa: PLC0415 - most sessions work here
-    from tools.environments.backends import Wanted, make_elsewhere  # noqa: PLC0415 - the same
+    from tools.environments.backends import Wanted  # noqa: PLC0415 - the same
 
     options = settings.terminal.model_dump()
     own = OwnVariables(variables_named(settings))
@@ -61,6 +61,25 @@ def elsewhere_of(
     except ToolError as problem:
         raise SettingsError(str(problem)) from problem
     return None if made is None else with_words(made, settings.terminal)
+
+
+def make_elsewhere(name: str, wanted: Wanted) -> Elsewhere | None:
+    """Where the session works; None for this machine.
+
+    Raises:
+        ToolError: there is no such backend, or its options are wrong.
+    """
+    from tools.environments.backends import LOCAL, backend_names, registered_backend  # noqa: PLC0415 - most work here
+
+    if name == LOCAL:
+        return None
+    factory = registered_backend(name) or _built_in(name)
+    if factory is None:
+        raise ToolError(
+            f"terminal.backend is {name!r}, and there is no such backend here. There are: "
+            f"{', '.join(backend_names())}. Nothing is run on this machine in its place."
+        )
+    return factory(wanted)
 
 
 def policies_there(elsewhere: Elsewhere | None) -> tuple[ProjectPolicy, ...]:
@@ -143,3 +162,16 @@ def history_there(elsewhere: Elsewhere, rows: CallHistory) -> FileHistory:
 def keeps_history(elsewhere: Elsewhere) -> bool:
     """Whether its files are worth an undo: a container's own go with it."""
     return elsewhere.wall == "machine" and not elsewhere.shared
+
+
+def _built_in(name: str) -> Factory | None:
+    # Loaded when they are chosen: most sessions work here.
+    if name == "ssh":
+        from tools.environments.far.ssh_backend import ssh_backend  # noqa: PLC0415
+
+        return ssh_backend
+    if name == "docker":
+        from tools.environments.far.docker_backend import docker_backend  # noqa: PLC0415
+
+        return docker_backend
+    return None

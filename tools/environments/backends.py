@@ -18,7 +18,6 @@ from tools.environments.containment import Containment
 from tools.environments.far.machine import Streams
 from tools.environments.far.probe import FarFacts
 from tools.environments.guardian import Guardian
-from tools.errors import ToolError
 from tools.light_dataclass import dataclass
 from tools.ports import Environment, FileSystem, Interrupt
 from tools.settings import ToolSettings
@@ -117,6 +116,7 @@ class Elsewhere:
 Factory = Callable[[Wanted], Elsewhere]
 
 _FACTORIES: dict[str, Factory] = {}
+_BUILT_IN = ("ssh", "docker")
 
 
 def register_backend(name: str, factory: Factory) -> None:
@@ -136,39 +136,11 @@ def forget_backend(name: str) -> None:
     _FACTORIES.pop(name.strip().lower(), None)
 
 
+def registered_backend(name: str) -> Factory | None:
+    """What makes the backend of that name, if it was registered."""
+    return _FACTORIES.get(name)
+
+
 def backend_names() -> tuple[str, ...]:
     """All that there are, `local` first."""
     return (LOCAL, *_BUILT_IN, *sorted(_FACTORIES))
-
-
-def make_elsewhere(name: str, wanted: Wanted) -> Elsewhere | None:
-    """Where the session works; None for this machine.
-
-    Raises:
-        ToolError: there is no such backend, or its options are wrong.
-    """
-    if name == LOCAL:
-        return None
-    factory = _FACTORIES.get(name) or _built_in(name)
-    if factory is None:
-        raise ToolError(
-            f"terminal.backend is {name!r}, and there is no such backend here. There are: "
-            f"{', '.join(backend_names())}. Nothing is run on this machine in its place."
-        )
-    return factory(wanted)
-
-
-_BUILT_IN = ("ssh", "docker")
-
-
-def _built_in(name: str) -> Factory | None:
-    # Loaded when they are chosen: most sessions work here.
-    if name == "ssh":
-        from tools.environments.far.ssh_backend import ssh_backend  # noqa: PLC0415
-
-        return ssh_backend
-    if name == "docker":
-        from tools.environments.far.docker_backend import docker_backend  # noqa: PLC0415
-
-        return docker_backend
-    return None

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 
 import pytest
 
+from agent_core.elsewhere import make_elsewhere
 from tests.support.fake_clouds import FAKES, Sandboxes
 from tests.support.far_copies import CopyBench
 from tests.support.local_machine import LocalMachine
 from tests.support.plugins import plugin_registry, plugins_of
 from tests.support.real_engine import IMAGE, real_engine
-from tools.environments.backends import Wanted, forget_backend, make_elsewhere
+from tools.environments.backends import Wanted, forget_backend
 from tools.environments.far.docker import Box, DockerMachine
 from tools.environments.far.side import FarSide
 from tools.environments.guardian import Guardian

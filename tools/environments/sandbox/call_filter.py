@@ -9,12 +9,20 @@ from __future__ import annotations
 import errno
 import functools
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from tools.environments.sandbox import scheduling
 from tools.environments.sandbox.bpf import ALLOW, NOTIFY, CallRule, Case, Test, assemble, refuse
 from tools.environments.sandbox.call_numbers import MACHINES, number_of
 from tools.environments.sandbox.port import Network
+
+OF_ONE_PROCESS = frozenset(
+    {"prlimit64", "sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler"}
+)
+"""The calls of scheduling whose first argument is the number of a process or thread, 0 for the caller."""
+OF_SOME_PROCESSES: Mapping[str, tuple[int, int, int]] = {"setpriority": (0, 1, 2), "ioprio_set": (1, 2, 3)}
+"""Those whose second argument is a number, and what the first is where that is a process's, a group's, a user's."""
+SCHEDULING_CALLS = frozenset({*OF_ONE_PROCESS, *OF_SOME_PROCESSES})
+"""All of them: calls that a judge of ours lets go on, or not."""
 
 _NEVER = (
     # What changes the whole machine. Without root they fail anyway; with root they must fail too.
@@ -97,7 +105,7 @@ def call_filter(
         if number is not None and name not in found:
             found[name] = CallRule(number, cases, otherwise)
 
-    for name in notify - _MODES.keys() - scheduling.CALLS:
+    for name in notify - _MODES.keys() - SCHEDULING_CALLS:
         add(name, otherwise=NOTIFY)
     for name, cases, otherwise in (
         *_network(network),
@@ -154,11 +162,11 @@ def _scheduling(notify: frozenset[str], *, open_to_others: bool) -> Iterator[_Na
             return ALLOW
         return NOTIFY if name in notify else denied
 
-    for name, (process, _, user) in scheduling.OF_SOME_PROCESSES.items():
+    for name, (process, _, user) in OF_SOME_PROCESSES.items():
         of_a_user = Case(denied, (Test(0, (user,)),))
         of_itself = Case(ALLOW, (Test(0, (process,)), Test(1, (0,))))
         yield name, (of_a_user, of_itself), by_number(name)
-    for name in scheduling.OF_ONE_PROCESS:
+    for name in OF_ONE_PROCESS:
         yield name, (Case(ALLOW, (Test(0, (0,)),)),), by_number(name)
 
 

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tools.environments.marked import kill_sessions
-from tools.environments.sandbox import kernel, ownership, scheduling
-from tools.environments.sandbox.call_filter import call_filter
+from tools.environments.sandbox import kernel
+from tools.environments.sandbox.call_filter import SCHEDULING_CALLS, call_filter
 from tools.environments.sandbox.call_numbers import names_of
 from tools.environments.sandbox.landlock import Ruleset, make_ruleset
+from tools.environments.sandbox.ownership import OWNERSHIP_CALLS, OwnershipJudge
 from tools.environments.sandbox.places import SHARED_MEMORY
 from tools.environments.sandbox.process_limits import limit_process
+from tools.environments.sandbox.scheduling import SchedulingJudge
 from tools.environments.sandbox.scratch import Scratch
 from tools.environments.sandbox.thread_start import start_confined
 from tools.environments.sandbox.warden import Warden
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from tools.environments.sandbox_network.port import NetworkGuard, Notice, Others, Watched
 
 _CONNECTIONS = frozenset({"connect", "listen"})
-_JUDGED = ownership.CALLS | scheduling.CALLS
+_JUDGED = OWNERSHIP_CALLS | SCHEDULING_CALLS
 _MOST_RULESETS = 8
 
 
@@ -188,9 +190,9 @@ class LandlockSandbox:
         self._watched[process] = self._guard.adopt(listener, online=online, everywhere=everywhere, others=others)
 
     def _judge(self, confinement: Confinement) -> Others:
-        of_files = ownership.OwnershipJudge(self._changeable(confinement), confinement.hidden)
-        of_processes = scheduling.SchedulingJudge(self._warden.holds)
-        processes = names_of(scheduling.CALLS, kernel.machine())
+        of_files = OwnershipJudge(self._changeable(confinement), confinement.hidden)
+        of_processes = SchedulingJudge(self._warden.holds)
+        processes = names_of(SCHEDULING_CALLS, kernel.machine())
 
         def judge(notice: Notice) -> int | None:
             return of_processes(notice) if notice.nr in processes else of_files(notice)

@@ -21,7 +21,7 @@ from tools.light_dataclass import dataclass
 if TYPE_CHECKING:
     from tools.environments.sandbox_network.port import Notice
 
-CALLS = frozenset({"chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchown", "fchownat"})
+OWNERSHIP_CALLS = frozenset({"chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchown", "fchownat"})
 """The calls that are judged here."""
 
 _HERE = -100
@@ -73,7 +73,7 @@ class OwnershipJudge:
         Returns:
             the errno with which the program's call ends, 0 for none.
         """
-        name = names_of(CALLS, kernel.machine()).get(notice.nr)
+        name = names_of(OWNERSHIP_CALLS, kernel.machine()).get(notice.nr)
         if name is None:
             return errno.EACCES
         try:

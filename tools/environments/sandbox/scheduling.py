@@ -8,24 +8,16 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from tools.environments.sandbox import kernel
+from tools.environments.sandbox.call_filter import OF_ONE_PROCESS, OF_SOME_PROCESSES, SCHEDULING_CALLS
 from tools.environments.sandbox.call_numbers import names_of
 from tools.environments.sandbox_network.kernel import as_int
 
 if TYPE_CHECKING:
     from tools.environments.sandbox_network.port import Notice
-
-OF_ONE_PROCESS = frozenset(
-    {"prlimit64", "sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler"}
-)
-"""The calls whose first argument is the number of a process or thread, 0 for the caller."""
-OF_SOME_PROCESSES: Mapping[str, tuple[int, int, int]] = {"setpriority": (0, 1, 2), "ioprio_set": (1, 2, 3)}
-"""Those whose second argument is a number, and what the first is where that is a process's, a group's, a user's."""
-CALLS = frozenset({*OF_ONE_PROCESS, *OF_SOME_PROCESSES})
-"""The calls that are judged here."""
 
 
 class SchedulingJudge:
@@ -48,7 +40,7 @@ class SchedulingJudge:
         Returns:
             None, or the errno with which the program's call ends.
         """
-        name = names_of(CALLS, kernel.machine()).get(notice.nr)
+        name = names_of(SCHEDULING_CALLS, kernel.machine()).get(notice.nr)
         if name is None:
             return errno.EACCES
         try:
