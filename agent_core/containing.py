@@ -15,6 +15,15 @@ from tools.environments.containment import Containment, Grounds
 from tools.environments.gated_hosts import GatedHosts
 from tools.environments.kept_places import KeptPlaces
 from tools.environments.sandbox.late import Late, LateSandbox
+from tools.environments.sandbox.places import (
+    cache_places,
+    cache_tools,
+    hidden_places,
+    not_within,
+    protected_places,
+    signs_of,
+    temporary_places,
+)
 from tools.environments.sandbox.port import Limits, Sandbox
 from tools.environments.workspace_secrets import WorkspaceSecrets
 
@@ -129,12 +138,6 @@ class _Places:
         self._found: Grounds | None = None
 
     def __call__(self) -> Grounds:
-        from tools.environments.sandbox.places import (  # noqa: PLC0415 - only for sessions that run commands
-            hidden_places,
-            protected_places,
-            signs_of,
-        )
-
         home = Path(os.path.expanduser("~"))  # noqa: PTH111 - never raises
         with self._lock:
             signs = signs_of(home, self._own)
@@ -146,13 +149,6 @@ class _Places:
             return self._found
 
     def _look(self, home: Path) -> tuple[Path, ...]:
-        from tools.environments.sandbox.places import (  # noqa: PLC0415 - only for sessions that run commands
-            cache_places,
-            cache_tools,
-            not_within,
-            temporary_places,
-        )
-
         installed = filter(shutil.which, cache_tools())  # noqa: TID251 - what commands find, and nothing is run
         caches = cache_places(home, installed) if self._settings.caches else ()
         found = (*self._roots, *temporary_places(os.environ, self._roots), *caches)

@@ -24,6 +24,7 @@ from tools.context import AgentServices, ToolContext
 from tools.environments.containment import Containment
 from tools.environments.gated_commands import GatedEnvironment
 from tools.environments.gated_files import GatedFileSystem
+from tools.environments.gated_mcp import GatedMcpTools
 from tools.environments.gated_memory import GatedMemory
 from tools.environments.gated_processes import GatedProcesses
 from tools.environments.guardian import Guardian
@@ -198,8 +199,6 @@ class Workspace:
     def _gated_mcp(self, gate: Gate, services: AgentServices) -> McpTools | None:
         if self.mcp is None:
             return None
-        from tools.environments.gated_mcp import GatedMcpTools  # noqa: PLC0415 - most sessions have no servers
-
         return GatedMcpTools(self.mcp, gate, services)
 
     def _gated_browser(self, gate: Gate) -> BrowserPort | None:
