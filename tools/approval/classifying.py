@@ -6,11 +6,12 @@ With all families of dangers it takes a tenth of a second to load, so nothing th
 from __future__ import annotations
 
 import functools
+import os
 from pathlib import Path
 
-from tools.approval.command_patterns import LOOSE_PATTERNS
+from tools.approval.command_patterns import DANGEROUS_PATTERNS, LOOSE_PATTERNS
 from tools.approval.command_reading import first_match, lines_of, readings
-from tools.approval.commands import SOMEWHERE, CommandClass, classify_command
+from tools.approval.commands.classes import SOMEWHERE, CommandClass
 from tools.approval.dangers.clues import is_known_hook, judge_text, kills_only_its_own
 from tools.approval.dangers.finding import WORST_FIRST, Finding, Level
 from tools.approval.dangers.inline import Script
@@ -26,11 +27,20 @@ from tools.bash.reading import Reading
 _TOO_NESTED = Finding("dangerous", "hidden", "is too long or too nested to be read")
 
 
+def classify(command: str, cwd: Path | None = None, roots: tuple[Path, ...] = ()) -> CommandClass:
+    """As `classify_command`."""
+    own = os.environ.get("HERMES_HOME", "").strip().rstrip("/")
+    home = os.path.expanduser("~")  # noqa: PTH111 - text
+    folders = tuple(map(str, roots or (cwd or SOMEWHERE,)))
+    scene = Scene(folders, home, own, is_placed=cwd is not None)
+    return _classified(command, cwd, roots, scene, tuple(DANGEROUS_PATTERNS))
+
+
 @functools.lru_cache(maxsize=1024)
-def classified(
+def _classified(
     command: str, cwd: Path | None, roots: tuple[Path, ...], scene: Scene, patterns: tuple[tuple[str, str], ...]
 ) -> CommandClass:
-    """The class of `command`, as `classify_command` has it; kept for whoever asks the same again.
+    """The class of `command`; kept for whoever asks the same again.
 
     Args:
         scene: what its paths are looked at in.
@@ -54,7 +64,7 @@ def classified(
     if (
         not reading.doubts
         and reading.invocations
-        and all(is_harmless(call, scene.roots) for call in reading.invocations)
+        and all(is_harmless(call, classify, scene.roots) for call in reading.invocations)
     ):
         return CommandClass("safe")
     return CommandClass(
@@ -84,7 +94,7 @@ def _judged(script: Script, cwd: Path | None, roots: tuple[Path, ...]) -> tuple[
     if unseen is not None:
         return "dangerous", (unseen,)
     if script.language == "shell":
-        command = classify_command(script.source, cwd, roots)
+        command = classify(script.source, cwd, roots)
         return command.level, command.findings
     verdict = judge_script(script.language, script.source, cwd, roots)
     return verdict.level, verdict.findings

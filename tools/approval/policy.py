@@ -26,7 +26,8 @@ from tools.approval.actions import (
     WriteMemory,
     WritePath,
 )
-from tools.approval.commands import CommandClass, classify_command
+from tools.approval.commands import classify_command
+from tools.approval.commands.classes import CommandClass
 from tools.approval.dangers.finding import WORST_FIRST
 from tools.approval.grants import PastAnswers
 from tools.approval.persistence_paths import run_later

@@ -6,7 +6,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from tools.approval.commands import CommandClass, classify_command
+from tools.approval.commands import classify_command
+from tools.approval.commands.classes import CommandClass
 
 _MAX_ANSWER_CHARS = 64
 _TYPES = "types into a running program"

@@ -12,8 +12,16 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from tools.approval import sensitive_places as places
 from tools.approval.persistence_paths import folded_path, run_later
+from tools.approval.sensitive_places import (
+    GUARDED_AT_ROOT,
+    GUARDED_FORMS,
+    GUARDED_JSON,
+    GUARDED_NAMES,
+    GUARDED_PLACES,
+    GUARDED_SUFFIXES,
+    HARMLESS_FORMS,
+)
 
 _Tails = Mapping[str, tuple[tuple[str, ...], ...]]
 
@@ -27,11 +35,11 @@ def _by_first_part(named: Iterable[str]) -> _Tails:
     return tails
 
 
-_GUARDED_PLACES = _by_first_part(places.GUARDED_PLACES)
-_GUARDED_FORMS = re.compile(places.GUARDED_FORMS, re.DOTALL)
-_GUARDED_JSON = re.compile(places.GUARDED_JSON, re.DOTALL)
-_GUARDED_AT_ROOT = re.compile(places.GUARDED_AT_ROOT, re.DOTALL)
-_HARMLESS_FORMS = re.compile(places.HARMLESS_FORMS, re.DOTALL)
+_GUARDED_PLACES = _by_first_part(GUARDED_PLACES)
+_GUARDED_FORMS = re.compile(GUARDED_FORMS, re.DOTALL)
+_GUARDED_JSON = re.compile(GUARDED_JSON, re.DOTALL)
+_GUARDED_AT_ROOT = re.compile(GUARDED_AT_ROOT, re.DOTALL)
+_HARMLESS_FORMS = re.compile(HARMLESS_FORMS, re.DOTALL)
 # What a repository has besides its history: a directory with HEAD, objects and refs is one, whatever its name.
 _REPOSITORY = ("HEAD", "objects", "refs")
 _RUN_IN_REPOSITORY = frozenset(
@@ -83,8 +91,8 @@ def _why_secret(folded: str) -> str:
     name = parts[-1]
     dot = name.rfind(".")
     is_guarded = (
-        name in places.GUARDED_NAMES
-        or (dot > 0 and name[dot:] in places.GUARDED_SUFFIXES)
+        name in GUARDED_NAMES
+        or (dot > 0 and name[dot:] in GUARDED_SUFFIXES)
         or _GUARDED_FORMS.fullmatch(name)
         or (name.endswith(".json") and _GUARDED_JSON.fullmatch(name))
     )

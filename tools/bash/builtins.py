@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from tools.bash import doubts
 from tools.bash.budget import MAX_VALUES
+from tools.bash.doubts import PARTLY_UNKNOWN_TEXT, UNKNOWN_SCRIPT, UNKNOWN_TEXT
 from tools.bash.machine import Call, Handler, Machine, texts_of
 from tools.bash.printing import formatted, printed
 from tools.bash.reading import UNKNOWN, Argument, Input
@@ -62,9 +62,9 @@ def _run_here(machine: Machine, call: Call, text: str) -> str | None:
     if UNKNOWN in text or call.adds_unknown:
         if not text.replace(UNKNOWN, "").strip():
             machine.emit(call)
-            machine.doubt(doubts.UNKNOWN_TEXT)
+            machine.doubt(UNKNOWN_TEXT)
             return None
-        machine.doubt(doubts.PARTLY_UNKNOWN_TEXT)
+        machine.doubt(PARTLY_UNKNOWN_TEXT)
     return machine.run_text(text, inner, shares_scope=True)
 
 
@@ -79,13 +79,13 @@ def _source(machine: Machine, call: Call) -> str | None:
     if connected is None:
         machine.emit(call)
         if not call.arguments[0].is_known:
-            machine.doubt(doubts.UNKNOWN_SCRIPT)
+            machine.doubt(UNKNOWN_SCRIPT)
         return None
     text, program = connected
     if text is not None:
         return _run_here(machine, call, text)
     machine.emit(replace(call, input=Input("command", source=program)))
-    machine.doubt(doubts.UNKNOWN_TEXT)
+    machine.doubt(UNKNOWN_TEXT)
     return None
 
 
@@ -111,7 +111,7 @@ def _alias(machine: Machine, call: Call) -> str | None:
 
 def _doubt_unknown(machine: Machine, text: str) -> None:
     if UNKNOWN in text:
-        machine.doubt(doubts.PARTLY_UNKNOWN_TEXT if text.replace(UNKNOWN, "").strip() else doubts.UNKNOWN_TEXT)
+        machine.doubt(PARTLY_UNKNOWN_TEXT if text.replace(UNKNOWN, "").strip() else UNKNOWN_TEXT)
 
 
 def _exec(machine: Machine, call: Call) -> str | None:

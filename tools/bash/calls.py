@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tools.bash import doubts
 from tools.bash.budget import TooMuch
 from tools.bash.builtins import BUILTINS, RUNNING
 from tools.bash.containers import CARRYING, CONTAINERS
+from tools.bash.doubts import HIDDEN_PROGRAM
 from tools.bash.machine import Call, Handler, Machine, texts_of
 from tools.bash.option_texts import OPTION_TEXTS, RUN_TEXTS, read_variables
 from tools.bash.peeling import Peeled, peeled
@@ -70,7 +70,7 @@ def _handler(name: str) -> Handler | None:
 
 def _hidden(machine: Machine, call: Call) -> None:
     machine.emit(call)
-    machine.doubt(doubts.HIDDEN_PROGRAM)
+    machine.doubt(HIDDEN_PROGRAM)
     if call.words[0].splits and len(call.words) > 1 and not call.words[1].text.startswith("-"):
         # What is not known may be nothing at all.
         machine.invoke(call.inner(call.words[1:], call.words[0].text, is_direct=True))

@@ -6,7 +6,7 @@ import itertools
 import re
 from dataclasses import replace
 
-from tools.bash import doubts
+from tools.bash.doubts import PARTLY_UNKNOWN_TEXT, UNKNOWN_TEXT
 from tools.bash.machine import Call, Handler, Machine, texts_of
 from tools.bash.peeling import peeled
 from tools.bash.reading import UNKNOWN, Argument
@@ -65,7 +65,7 @@ def _ssh(machine: Machine, call: Call) -> str | None:
     if call.input.kind == "text":
         return _remote(machine, call.input.text, inner)
     if call.input.kind in {"command", "unknown"} and len(parts.own) > 0:
-        machine.doubt(doubts.UNKNOWN_TEXT)
+        machine.doubt(UNKNOWN_TEXT)
     return None
 
 
@@ -76,7 +76,7 @@ def _local_command(option: str) -> str:
 
 def _remote(machine: Machine, text: str, inner: Call) -> str | None:
     if UNKNOWN in text:
-        machine.doubt(doubts.PARTLY_UNKNOWN_TEXT if text.replace(UNKNOWN, "").strip() else doubts.UNKNOWN_TEXT)
+        machine.doubt(PARTLY_UNKNOWN_TEXT if text.replace(UNKNOWN, "").strip() else UNKNOWN_TEXT)
     machine.run_text(text, inner)
     return None
 

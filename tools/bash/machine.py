@@ -50,6 +50,24 @@ class Call:
         return replace(self, words=words, via=(*self.via, via), is_direct=is_direct, wrapped=wrapped)
 
 
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where a script runs: what holds for each of its commands.
+
+    Attributes:
+        calls: where the functions are written that are being called.
+        is_piped: it is part of a pipe.
+    """
+
+    via: tuple[str, ...] = ()
+    elsewhere: bool = False
+    input: Input = INHERITED
+    background: bool = False
+    calls: tuple[tuple[str, int], ...] = ()
+    is_piped: bool = False
+    depth: int = 0
+
+
 class Machine(Protocol):
     """The shell that reads a call."""
 

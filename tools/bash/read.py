@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.bash import doubts
 from tools.bash.budget import Budget, TooMuch
+from tools.bash.doubts import NO_GRAMMAR, TOO_MUCH
 from tools.bash.grammar import NoGrammar
+from tools.bash.machine import Frame
 from tools.bash.reading import Reading
 from tools.bash.scope import Scope
-from tools.bash.shell import Frame, Shell, read_rest
+from tools.bash.shell import Shell, read_rest
 from tools.bash.sink import Sink
 
 
@@ -29,7 +30,7 @@ def read_command(command: str, cwd: Path | None = None) -> Reading:
         Shell(Scope(cwd=str(cwd) if cwd else None), sink, frame).run(command)
         read_rest(sink, frame)
     except (TooMuch, RecursionError):
-        sink.doubt(doubts.TOO_MUCH)
+        sink.doubt(TOO_MUCH)
     except NoGrammar:
-        sink.doubt(doubts.NO_GRAMMAR)
+        sink.doubt(NO_GRAMMAR)
     return sink.reading()

@@ -6,18 +6,17 @@ import re
 from dataclasses import replace
 from typing import TypedDict, Unpack
 
-from tools.bash import doubts
 from tools.bash.budget import MAX_CHARS, TooMuch, check_depth
 from tools.bash.calls import invoke
+from tools.bash.doubts import FORK_BOMB, NOT_BASH
 from tools.bash.grammar import parse
-from tools.bash.machine import Call
+from tools.bash.machine import Call, Frame
 from tools.bash.reading import INHERITED, UNKNOWN, Argument, Input, Invocation
 from tools.bash.scanning import Skeleton, skeleton_of
 from tools.bash.scope import Function, Scope
 from tools.bash.sink import Sink
 from tools.bash.statements import Statements
 from tools.bash.words import Words
-from tools.light_dataclass import dataclass
 
 
 class FrameChanges(TypedDict, total=False):
@@ -27,24 +26,6 @@ class FrameChanges(TypedDict, total=False):
     input: Input
     background: bool
     is_piped: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Where a script runs: what holds for each of its commands.
-
-    Attributes:
-        calls: where the functions are written that are being called.
-        is_piped: it is part of a pipe.
-    """
-
-    via: tuple[str, ...] = ()
-    elsewhere: bool = False
-    input: Input = INHERITED
-    background: bool = False
-    calls: tuple[tuple[str, int], ...] = ()
-    is_piped: bool = False
-    depth: int = 0
 
 
 _MAX_LATER = 40
@@ -70,7 +51,7 @@ class Shell:
         skeleton = skeleton_of(text, self.sink.budget, self.frame.depth)
         tree = parse(skeleton.mask)
         if skeleton.is_broken or tree.has_error or "\0" in text:
-            self.doubt(doubts.NOT_BASH)
+            self.doubt(NOT_BASH)
         printed = Statements(self, skeleton).block(tree)
         self._read_loose(skeleton)
         return printed
@@ -199,7 +180,7 @@ class Shell:
         if function.place in self.frame.calls:
             self.emit(replace(call, via=(*call.via, via)))
             if self.frame.is_piped or call.background:
-                self.doubt(doubts.FORK_BOMB)
+                self.doubt(FORK_BOMB)
             return None
         frame = replace(
             self.frame,

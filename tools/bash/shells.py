@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tools.bash import doubts
+from tools.bash.doubts import OTHER_SHELL, PARTLY_UNKNOWN_TEXT, UNKNOWN_SCRIPT, UNKNOWN_TEXT
 from tools.bash.machine import Call, Machine
 from tools.bash.reading import UNKNOWN, Argument, Input
 
@@ -45,7 +45,7 @@ def run_shell(machine: Machine, call: Call) -> str | None:
         return _text(machine, call, script, operands)
     if call.adds_unknown and not operands:
         machine.emit(call)
-        machine.doubt(doubts.UNKNOWN_TEXT)
+        machine.doubt(UNKNOWN_TEXT)
         return None
     if operands and operands[0].text not in _INPUT_PATHS and not _reads_input(call):
         return _file(machine, call, operands[0])
@@ -57,20 +57,20 @@ def run_input(machine: Machine, call: Call) -> str | None:
     given = call.input
     if given.kind == "text" and not given.text.replace(UNKNOWN, "").strip() and given.text.strip():
         machine.emit(call)
-        machine.doubt(doubts.UNKNOWN_TEXT)
+        machine.doubt(UNKNOWN_TEXT)
         return None
     if given.kind == "text" and given.text.strip():
         inner = replace(call.inner((), call.name), input=Input("text", ""))
         return _read(machine, given.text, inner)
     machine.emit(call)
     if given.kind in {"command", "unknown"}:
-        machine.doubt(doubts.UNKNOWN_TEXT)
+        machine.doubt(UNKNOWN_TEXT)
     return None
 
 
 def _read(machine: Machine, text: str, inner: Call, positional: tuple[str, ...] | None = ()) -> str | None:
     if UNKNOWN in text and not _is_filled_in_here(inner):
-        machine.doubt(doubts.PARTLY_UNKNOWN_TEXT)
+        machine.doubt(PARTLY_UNKNOWN_TEXT)
     return machine.run_text(text, inner, positional=positional)
 
 
@@ -90,7 +90,7 @@ def _text(machine: Machine, call: Call, script: Argument, operands: tuple[Argume
     if not script.text.replace(UNKNOWN, "").strip() or script.expands:
         machine.emit(call)
         if script.text.strip():
-            machine.doubt(doubts.UNKNOWN_TEXT)
+            machine.doubt(UNKNOWN_TEXT)
         return None
     is_known = not call.adds_unknown and not any(word.splits for word in operands)
     positional = tuple(word.text for word in operands[1:]) if is_known else None
@@ -107,7 +107,7 @@ def _file(machine: Machine, call: Call, script: Argument) -> str | None:
         return run_input(machine, replace(call, words=call.words[:1], input=given))
     machine.emit(call)
     if not script.is_known:
-        machine.doubt(doubts.UNKNOWN_SCRIPT)
+        machine.doubt(UNKNOWN_SCRIPT)
     return None
 
 
@@ -173,4 +173,4 @@ def _other(machine: Machine, call: Call) -> None:
     machine.emit(call)
     words = {word.text.lower() for word in call.arguments}
     if words & _OTHER_TEXT or call.input.kind in {"text", "command", "unknown"}:
-        machine.doubt(doubts.OTHER_SHELL)
+        machine.doubt(OTHER_SHELL)

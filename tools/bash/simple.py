@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from tools.bash.machine import Call
+from tools.bash.machine import Call, Frame, Machine
 from tools.bash.printing import PRINTERS
 from tools.bash.reading import UNKNOWN, Argument, Input, Redirection
 from tools.bash.scanning import Scanner, Skeleton
 from tools.bash.scope import Value
 from tools.bash.words import Words
 from tools.light_dataclass import dataclass
-
-if TYPE_CHECKING:
-    from tools.bash.shell import Shell
 
 _TOKEN = re.compile(
     r"(?P<descriptor>\d+)?(?P<operator>&>>|&>|>>|>\||>&|<&|<<<|<|>)|(?P<word>[^\s<>&|;]+)|(?P<other>\S)"
@@ -26,6 +23,15 @@ _NAMING = DECLARING | {"let", "test", "[", "unset", "read", "wait", "getopts", "
 _SUBSCRIPT = re.compile(r"\[[^\[\]]*(?:\$\(|`)")
 _STREAM = re.compile(r"/dev/(?:stdout|fd/)|/proc/[^/]+/fd/")
 _OUTPUT = frozenset({">", ">>", ">|", "&>", "&>>"})
+
+
+class CommandHost(Machine, Protocol):
+    """The shell that a simple command is read in."""
+
+    frame: Frame
+
+    def words(self) -> Words:
+        """Who expands words in its scope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ class _Token:
     descriptor: int | None = None
 
 
-def redirections_of(shell: Shell, skeleton: Skeleton, start: int, end: int) -> Redirections:
+def redirections_of(shell: CommandHost, skeleton: Skeleton, start: int, end: int) -> Redirections:
     """The redirections that stand between two places, behind a compound statement."""
     if start >= end:
         return Redirections()
@@ -71,7 +77,7 @@ def redirections_of(shell: Shell, skeleton: Skeleton, start: int, end: int) -> R
 class SimpleCommand:
     """Reads what is between `start` and `end` as one command."""
 
-    def __init__(self, shell: Shell, skeleton: Skeleton, start: int, end: int) -> None:
+    def __init__(self, shell: CommandHost, skeleton: Skeleton, start: int, end: int) -> None:
         self._shell = shell
         self._skeleton = skeleton
         self._words = shell.words()

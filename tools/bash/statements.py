@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from tools.bash import doubts
 from tools.bash.budget import MAX_VALUES
+from tools.bash.doubts import NOT_BASH
 from tools.bash.machine import Call
 from tools.bash.reading import UNKNOWN, Input
 from tools.bash.scanning import Skeleton
@@ -256,7 +256,7 @@ class Statements:
     def _function(self, node: Node, end: int) -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is None or body is None:
-            self._shell.doubt(doubts.NOT_BASH)
+            self._shell.doubt(NOT_BASH)
             self.sequence(node.children)
             return
         redirections = redirections_of(self._shell, self._skeleton, body.end_byte, max(end, node.end_byte))
@@ -272,7 +272,7 @@ class Statements:
         """A simple command, once for each directory it may run in and each choice of values of its variables."""
         mask = self._skeleton.mask
         if mask[start : start + 1] in _KEYWORD_STARTS or "\n" in mask[start:end].strip():
-            self._shell.doubt(doubts.NOT_BASH)
+            self._shell.doubt(NOT_BASH)
         scope = self._shell.scope
         places = scope.places
         if len(places) == 1:

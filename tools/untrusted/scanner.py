@@ -9,15 +9,19 @@ from functools import cache
 from tools.untrusted.encoded import decoded_runs
 from tools.untrusted.folding import disguises, folded
 from tools.untrusted.invisible import Hidden, hidden_in, made_visible, without_hidden
-from tools.untrusted.patterns import deeds, hiding, languages, overriding, roles
+from tools.untrusted.patterns.deeds import DEEDS
+from tools.untrusted.patterns.hiding import HIDING
+from tools.untrusted.patterns.languages import LANGUAGES
+from tools.untrusted.patterns.overriding import OVERRIDING
 from tools.untrusted.patterns.pattern import Pattern
+from tools.untrusted.patterns.roles import ROLES
 from tools.untrusted.quoting import Quoting
 from tools.untrusted.threats import Family, Kind, ScanResult, Threat
 from tools.untrusted.wording import Words
 
 _BEFORE_LINE = re.compile(r"\W*\n")
 _BLOCKED: frozenset[Kind] = frozenset({"context", "skill", "memory"})
-_PATTERNS: tuple[Pattern, ...] = (*overriding.PATTERNS, *hiding.PATTERNS, *roles.PATTERNS, *deeds.PATTERNS)
+_PATTERNS: tuple[Pattern, ...] = (*OVERRIDING, *HIDING, *ROLES, *DEEDS)
 _MOST = 20
 _MOST_OF_ONE = 3
 _EXCERPT = 100
@@ -82,7 +86,7 @@ def _matches(reading: Words, kind: Kind) -> Iterator[tuple[Pattern, re.Match[str
     for pattern in _PATTERNS:
         if kind in pattern.kinds:
             yield from _of_pattern(pattern, reading.text, reading.places_for(pattern.needs))
-    for pattern in languages.PATTERNS:
+    for pattern in LANGUAGES:
         if pattern.needs:
             yield from _of_pattern(pattern, reading.text, reading.places_for(pattern.needs))
         elif any(part in reading.text for part in _folded_parts(pattern)):

@@ -26,6 +26,7 @@ from tools.approval.dangers.surroundings import judge_surroundings, judge_workpl
 from tools.approval.dangers.verbs import judge_verbs
 from tools.approval.dangers.words import texts
 from tools.approval.dangers.writing import judge_writing
+from tools.approval.harmless.proof import is_harmless
 from tools.bash.doubts import UNKNOWN_SCRIPT
 from tools.bash.reading import UNKNOWN, Argument, Doubt, Invocation, Reading
 
@@ -48,7 +49,6 @@ _FAMILIES: tuple[Callable[[Invocation, Scene], Iterator[Finding]], ...] = (
     judge_verbs,
     judge_rights,
     judge_surroundings,
-    judge_workplace,
 )
 _FORBIDDEN_DOUBTS = {"starts itself again and again": Finding("forbidden", "fork bomb", "is a fork bomb")}
 _INTO_PODS = frozenset({"kubectl", "oc", "k3s", "microk8s", "k"})
@@ -80,7 +80,7 @@ def findings_in(reading: Reading, scene: Scene) -> tuple[Finding, ...]:
 
 def _only_carrying(reading: Reading) -> tuple[Invocation, ...]:
     """The `kubectl exec`s of a command, where all that they run in pods is proven to look only."""
-    from tools.approval.harmless.proof import is_harmless  # noqa: PLC0415 - a circle otherwise
+    from tools.approval.classifying import classify  # noqa: PLC0415 - a circle otherwise
 
     carriers = tuple(
         call for call in reading.invocations
@@ -89,7 +89,8 @@ def _only_carrying(reading: Reading) -> tuple[Invocation, ...]:
     inside = [call for call in reading.invocations if _INTO_PODS.intersection(call.via)]
     # Wherever a pod starts: what holds secrets there are the paths that say so.
     harmless = all(
-        is_harmless(replace(call, elsewhere=False, via=(), wrapped=(), cwd=call.cwd or "/workdir")) for call in inside
+        is_harmless(replace(call, elsewhere=False, via=(), wrapped=(), cwd=call.cwd or "/workdir"), classify)
+        for call in inside
     )
     return carriers if inside and harmless and len(inside) >= len(carriers) else ()
 
@@ -102,12 +103,15 @@ def _shortened(call: Invocation) -> Invocation:
 
 
 def _findings_of(call: Invocation, scene: Scene) -> Iterator[Finding]:
+    from tools.approval.classifying import classify  # noqa: PLC0415 - a circle otherwise
+
     if call.adds_unknown and not any(UNKNOWN in one.text for one in call.arguments):
         # With at least one of the arguments that nobody knows.
         call = replace(call, arguments=(*call.arguments, Argument(UNKNOWN, splits=True)))
     module = module_run_by(call)
     for one in (call, *([module] if module is not None else [])):
         found = [finding for judge in _FAMILIES for finding in judge(one, scene)]
+        found.extend(judge_workplace(one, scene, classify))
         secrets = secrets_given(one) if found else ()
         yield from (replace(finding, secrets=secrets) for finding in found) if secrets else found
 

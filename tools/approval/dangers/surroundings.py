@@ -6,9 +6,11 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 
+from tools.approval.commands.classes import Classify
 from tools.approval.dangers.finding import Family, Finding
 from tools.approval.dangers.places import Scene, full_path, is_below, is_own
 from tools.approval.dangers.words import texts
+from tools.approval.harmless.proof import is_harmless
 from tools.bash.reading import Invocation
 
 _SETTINGS = "changes settings of the person's desktop"
@@ -81,14 +83,12 @@ _FOLDER_OPTION = re.compile(r"-C|--(?:directory|work-tree|git-dir|cwd|prefix|chd
 _GIT_LOOKS = frozenset({"status", "log", "diff", "show", "ls-files", "remote", "branch", "rev-parse", "blame"})
 
 
-def judge_workplace(call: Invocation, scene: Scene) -> Iterator[Finding]:
+def judge_workplace(call: Invocation, scene: Scene, classify: Classify) -> Iterator[Finding]:
     """Whether `call` works inside this agent's own directory, by `cd`, `git -C` or `make -C`, and may change it."""
     folder = _folder_of(call)
     if call.elsewhere or folder is None or not is_own(folder, scene):
         return
-    from tools.approval.harmless.proof import is_harmless  # noqa: PLC0415 - a circle otherwise
-
-    if any(is_below(folder, root) for root in scene.roots) or is_harmless(call, scene.roots):
+    if any(is_below(folder, root) for root in scene.roots) or is_harmless(call, classify, scene.roots):
         return
     if call.program in {"git", "pushd"} and _only_goes_or_looks(call):
         return

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Literal
 
+from tools.approval.commands.classes import Classify
 from tools.approval.dangers.places import full_path, is_below
 from tools.approval.harmless.secrets import fits_open_names_only, is_open
 from tools.approval.scripts.homes import home
@@ -41,11 +42,13 @@ class Call:
     """A program with what is sure about its arguments.
 
     Attributes:
+        classify: who judges the commands that its own language may run.
         roots: the session's directories.
     """
 
     texts: Texts
     invocation: Invocation
+    classify: Classify
     roots: tuple[str, ...] = ()
 
     @property
@@ -57,9 +60,9 @@ class Call:
 Check = Callable[[Call], bool]
 
 
-def call_of(invocation: Invocation, roots: tuple[str, ...] = ()) -> Call:
+def call_of(invocation: Invocation, classify: Classify, roots: tuple[str, ...] = ()) -> Call:
     """The invocation, looked at."""
-    return Call(tuple(_sure(argument) for argument in invocation.arguments), invocation, roots)
+    return Call(tuple(_sure(argument) for argument in invocation.arguments), invocation, classify, roots)
 
 
 def _sure(argument: Argument) -> str | None:

@@ -10,10 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tools.approval.harmless import reading_programs as reading
-from tools.approval.harmless import shell_words as shell
 from tools.approval.harmless.forms import Call, Check, Only, Starting, always, bare, forms
 from tools.approval.harmless.git import is_harmless_git
+from tools.approval.harmless.reading_programs import (
+    awk,
+    date,
+    diff,
+    find,
+    ip,
+    jq,
+    lsof,
+    printenv,
+    ps,
+    sed,
+    sleep,
+    ss,
+    strings,
+    tar,
+    xxd,
+    yq,
+)
+from tools.approval.harmless.shell_words import declares, printf, reads, sets, shopts, tests, unsets
 
 
 def _all(names: str, check: Check) -> dict[str, Check]:
@@ -64,19 +81,19 @@ PROGRAMS: Mapping[str, Check] = {
     **_all("cal ncal", forms("-mjy31hwNn -A: -B: -#", ":*")),
     "getconf": forms("-a", ":*"),
     "hostname": Only(((), ("-s",))),
-    "printenv": reading.printenv,
-    "date": reading.date,
-    "sleep": reading.sleep,
+    "printenv": printenv,
+    "date": date,
+    "sleep": sleep,
     "getent": Starting((("passwd",), ("group",), ("services",), ("protocols",))),
-    "ps": reading.ps,
+    "ps": ps,
     "top": Only((("-bn1",), ("-b", "-n", "1"), ("-b", "-n1"), ("-l", "1"))),
-    "ss": reading.ss,
+    "ss": ss,
     "netstat": forms(
         "-tulpnaersgixo46Wvm --tcp --udp --listening --numeric --all --programs --route", needs="-n --numeric"
     ),
-    "lsof": reading.lsof,
+    "lsof": lsof,
     "bc": Only(((), ("-l",), ("-q",), ("-ql",), ("-lq",))),
-    "ip": reading.ip,
+    "ip": ip,
     "dpkg": Starting((("-l",), ("-s",), ("-L",), ("--list",), ("--print-architecture",))),
     # Words of the shell. They change what follows in the shell, never a file.
     **_all(": exit return break continue shift times", always),
@@ -88,13 +105,13 @@ PROGRAMS: Mapping[str, Check] = {
     "pushd": forms("-n", "@*", "nothing"),
     "umask": forms("-pS", ":*"),
     "ulimit": forms("-SHacdefilmnpqrstuvxPT", ":*"),
-    **_all("test [ [[ ((", shell.tests),
-    "printf": shell.printf,
-    "read": shell.reads,
-    "set": shell.sets,
-    "shopt": shell.shopts,
-    **_all("export declare typeset local readonly", shell.declares),
-    "unset": shell.unsets,
+    **_all("test [ [[ ((", tests),
+    "printf": printf,
+    "read": reads,
+    "set": sets,
+    "shopt": shopts,
+    **_all("export declare typeset local readonly", declares),
+    "unset": unsets,
     "command": Starting((("-v",), ("-V",))),
     # They show that something is there, and how large it is.
     "ls": forms(
@@ -163,7 +180,7 @@ PROGRAMS: Mapping[str, Check] = {
             "reads",
         ),
     ),
-    "find": reading.find,
+    "find": find,
     **_all(
         "fd fdfind",
         forms(
@@ -181,7 +198,7 @@ PROGRAMS: Mapping[str, Check] = {
         " --du --si --inodes --device --sort: --timefmt: --matchdirs --ignore-case --gitignore",
         "@*",
     ),
-    "tar": reading.tar,
+    "tar": tar,
     "unzip": Starting((("-l",), ("-t",), ("-v",), ("-Z1",)), "@"),
     "zipinfo": Starting(((), ("-1",)), "@"),
     # They show lines of files.
@@ -261,8 +278,8 @@ PROGRAMS: Mapping[str, Check] = {
         "nothing",
     ),
     **_all("hexdump hd", forms("-bcCdoxv -n: -s: -e: --canonical --length: --skip: --no-squeezing", "<*")),
-    "strings": reading.strings,
-    "diff": reading.diff,
+    "strings": strings,
+    "diff": diff,
     "cmp": forms("-bls -i: -n: --print-bytes --verbose --silent --quiet --bytes: --ignore-initial:", "<*"),
     **_all("zcat gzcat bzcat xzcat lzcat zstdcat", forms("-fq --force --quiet", "<*")),
     "fmt": forms("-cstu -w: -g: -p: -# --width: --split-only --uniform-spacing", "<*"),
@@ -283,7 +300,7 @@ PROGRAMS: Mapping[str, Check] = {
     **_all("base64 base32", forms("-d -w: --decode --wrap:", "<")),
     "iconv": forms("-f: -t: -lcs --from-code: --to-code: --list --silent", "<*"),
     "shuf": forms("-n: -i: -ez --head-count: --input-range: --echo --zero-terminated", "<*"),
-    "xxd": reading.xxd,
+    "xxd": xxd,
     **_all(
         "bat batcat",
         forms(
@@ -292,10 +309,10 @@ PROGRAMS: Mapping[str, Check] = {
             "<*",
         ),
     ),
-    **_all("sed gsed", reading.sed),
-    **_all("awk gawk mawk nawk", reading.awk),
-    "jq": reading.jq,
-    "yq": reading.yq,
+    **_all("sed gsed", sed),
+    **_all("awk gawk mawk nawk", awk),
+    "jq": jq,
+    "yq": yq,
     "git": is_harmless_git,
 }
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tools.approval.harmless.forms import Call, FormReading, forms, may_be_given, may_be_searched
 from tools.approval.scripts.awk import judge_awk
+from tools.approval.scripts.effects import Effects
 from tools.approval.scripts.sed import judge_sed
 from tools.bash.reading import UNKNOWN, Argument
 
@@ -118,13 +119,23 @@ def find(call: Call) -> bool:
 def sed(call: Call) -> bool:
     """`sed` with a script that neither writes, nor runs, nor reads other files, and not in place."""
     script = _script(_SED.read(call), "-e", "--expression")
-    return call.are_known and _SED(call) and script is not None and judge_sed(script).level == "safe"
+    return (
+        call.are_known
+        and _SED(call)
+        and script is not None
+        and judge_sed(script, Effects(call.classify)).level == "safe"
+    )
 
 
 def awk(call: Call) -> bool:
     """`awk` with a program that neither writes, nor runs, nor reads other files."""
     script = _script(_AWK.read(call))
-    return call.are_known and _AWK(call) and script is not None and judge_awk(script).level == "safe"
+    return (
+        call.are_known
+        and _AWK(call)
+        and script is not None
+        and judge_awk(script, Effects(call.classify)).level == "safe"
+    )
 
 
 def jq(call: Call) -> bool:

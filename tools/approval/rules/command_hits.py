@@ -10,6 +10,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from tools.approval.commands import classify_command
 from tools.approval.harmless.proof import is_harmless
 from tools.approval.rules.commands import covers_command, denies_command, may_rename
 from tools.approval.rules.hosts import denies_host
@@ -94,7 +95,7 @@ def _is_denied(rule: PermissionRule, command: str, reading: Reading, cwd: Path, 
 
 def _touches(rule: PermissionRule, invocation: Invocation, cwd: Path, roots: tuple[Path, ...]) -> bool:
     """Whether a program is given a path that it must not read, or not change."""
-    only_reads = rule.kind != "read" and is_harmless(invocation, tuple(map(str, roots)))
+    only_reads = rule.kind != "read" and is_harmless(invocation, classify_command, tuple(map(str, roots)))
     return any(
         (is_written or not only_reads) and denies_path(rule, path, roots)
         for path, is_written in paths_named(invocation, cwd)

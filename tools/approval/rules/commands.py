@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tools.approval.commands import classify_command
 from tools.approval.harmless.proof import is_harmless
 from tools.approval.rules.named import INTERPRETER, scripts_of
 from tools.approval.rules.patterns import fits, may_fit
@@ -42,7 +43,7 @@ def covers_command(rules: Sequence[PermissionRule], command: str, reading: Readi
         return False
     covered = [_is_covered(each, patterns, roots) for each in reading.invocations]
     return any(covered) and all(
-        is_covered or is_harmless(each, tuple(map(str, roots)))
+        is_covered or is_harmless(each, classify_command, tuple(map(str, roots)))
         for is_covered, each in zip(covered, reading.invocations, strict=True)
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Literal
 
 from tools.approval.scripts.effects import CONNECTS, HIDDEN, SHOWS_VARIABLES, TOO_MUCH, Effects
@@ -39,9 +38,8 @@ _ENDS = frozenset({";", "}", "\n", ")", "", "||", "&&", "?", ",", "|", ">", "<"}
 _CHANGES_INPUT = frozenset({"ARGV", "ARGC", "PROCINFO", "SYMTAB", "FUNCTAB"})
 
 
-def judge_awk(source: str, cwd: Path | None = None, roots: tuple[Path, ...] = ()) -> ScriptVerdict:
+def judge_awk(source: str, effects: Effects) -> ScriptVerdict:
     """How far a program of awk reaches. Safe: it prints, and reads nothing but the files that it is given."""
-    effects = Effects(cwd, roots)
     if len(source) > _MAX_CHARS:
         effects.doubt()
         effects.add(TOO_MUCH)

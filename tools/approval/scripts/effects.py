@@ -12,7 +12,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
-from tools.approval.commands import classify_command
+from tools.approval.commands.classes import Classify
 from tools.approval.dangers.finding import Finding
 from tools.approval.scripts.verdict import ScriptVerdict, verdict_of
 from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
@@ -46,10 +46,13 @@ class Effects:
     """What has been found in a script so far.
 
     Attributes:
+        classify: who judges the commands that do the same.
+        cwd, roots: where the script runs, and what the session may change.
         is_proven: everything was known to be harmless until now.
         folder: where the script moved to; None while it has not.
     """
 
+    classify: Classify
     cwd: Path | None = None
     roots: tuple[Path, ...] = ()
     is_proven: bool = True
@@ -110,6 +113,10 @@ class Effects:
         if path:
             self._judge(self._placed(f"printf x > {_quoted(path)}"))
 
+    def of_another(self) -> Effects:
+        """Those of another script in the same place: none yet."""
+        return Effects(self.classify, self.cwd, self.roots)
+
     @property
     def verdict(self) -> ScriptVerdict:
         """What follows from all that was found."""
@@ -130,7 +137,7 @@ class Effects:
             self.add(TOO_MUCH)
             return "dangerous"
         self._commands.add(command)
-        found = classify_command(command, self.cwd, self.roots)
+        found = self.classify(command, self.cwd, self.roots)
         if found.level in {"dangerous", "forbidden"}:
             strongest: Strong = "forbidden" if found.level == "forbidden" else "dangerous"
             self.found.extend(found.findings or (Finding(strongest, "inline script", found.why),))

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tools.approval.dangers.finding import Finding
-from tools.approval.scripts.effects import HIDDEN, TOO_MUCH
+from tools.approval.scripts.effects import HIDDEN, TOO_MUCH, Effects
 from tools.approval.scripts.verdict import INLINE, ORDINARY, SAFE, ScriptVerdict, dangerous
 from tools.bash.reading import UNKNOWN
 
-_Judge = Callable[[str, Path | None, tuple[Path, ...]], ScriptVerdict]
+_Judge = Callable[[str, Effects], ScriptVerdict]
 _UNTOLD = Finding("dangerous", "inline script", INLINE)
 _VERSION = re.compile(r"[\d.]+$")
 _ONLY_UNKNOWN = re.compile(rf"[\s;{UNKNOWN}]*{UNKNOWN}[\s;{UNKNOWN}]*")
@@ -48,6 +48,8 @@ def judge_script(
         safe: proven to compute, print and read ordinary files; ordinary: nothing dangerous shows, so that the sandbox
         contains it; dangerous, forbidden: what was found, and languages that nobody here can read.
     """
+    from tools.approval.classifying import classify  # noqa: PLC0415 - a circle otherwise
+
     name = language.rpartition("/")[2].lower()
     name = _VERSION.sub("", name) or name
     judge = _judge_of(_SAME_LANGUAGE.get(name, name), isolated=isolated)
@@ -58,7 +60,7 @@ def judge_script(
     if judge is None:
         return dangerous(_UNTOLD)
     try:
-        verdict = judge(source, cwd, roots)
+        verdict = judge(source, Effects(classify, cwd, roots))
     except RecursionError:
         return dangerous(TOO_MUCH)
     # These talk to a server whatever they are told.
@@ -72,7 +74,7 @@ def _judge_of(name: str, *, isolated: bool) -> _Judge | None:
         case "python":
             from tools.approval.scripts.python.judge import judge_python  # noqa: PLC0415
 
-            return lambda source, cwd, roots: judge_python(source, cwd, roots, isolated=isolated)
+            return lambda source, effects: judge_python(source, effects, isolated=isolated)
         case "awk":
             from tools.approval.scripts.awk import judge_awk  # noqa: PLC0415
 
@@ -89,5 +91,5 @@ def _judge_of(name: str, *, isolated: bool) -> _Judge | None:
             from tools.approval.scripts.code.languages import LANGUAGES  # noqa: PLC0415
             from tools.approval.scripts.code.reader import judge_code  # noqa: PLC0415
 
-            return lambda source, cwd, roots: judge_code(LANGUAGES[name], source, cwd, roots)
+            return lambda source, effects: judge_code(LANGUAGES[name], source, effects)
     return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from tools.approval.scripts.effects import HIDDEN, TOO_MUCH, Effects
 from tools.approval.scripts.verdict import ScriptVerdict
@@ -24,9 +23,8 @@ _STREAMS = frozenset({"/dev/stdout", "/dev/stderr"})
 _PLAIN_COMMANDS = frozenset("=dDgGhHlLnNpPqQxzF")
 
 
-def judge_sed(source: str, cwd: Path | None = None, roots: tuple[Path, ...] = ()) -> ScriptVerdict:
+def judge_sed(source: str, effects: Effects) -> ScriptVerdict:
     """How far a script of sed reaches. Safe: it prints what it makes of its input, and names no file."""
-    effects = Effects(cwd, roots)
     if len(source) > _MAX_CHARS:
         effects.doubt()
         effects.add(TOO_MUCH)

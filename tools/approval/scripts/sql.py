@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from tools.approval.dangers.finding import Finding
 from tools.approval.scripts.effects import HIDDEN, TOO_MUCH, Effects
@@ -80,9 +79,9 @@ _ALWAYS_TRUE = re.compile(
 )
 
 
-def judge_sql(source: str, cwd: Path | None = None, roots: tuple[Path, ...] = ()) -> ScriptVerdict:
+def judge_sql(source: str, effects: Effects) -> ScriptVerdict:
     """How far statements of SQL reach. None is proven: to open a database may already change its files."""
-    effects = Effects(cwd, roots, is_proven=False)
+    effects.doubt()
     if len(source) > _MAX_CHARS:
         effects.add(TOO_MUCH)
         return effects.verdict

@@ -40,7 +40,7 @@ _PRIVATE_FILE = (
 )
 _CARRIER = r"(?:curl|wget|nc|ncat|socat|httpie|scp|rsync|ftp|telnet|invoke-webrequest|invoke-restmethod|iwr|irm)"
 
-PATTERNS: tuple[Pattern, ...] = (
+DEEDS: tuple[Pattern, ...] = (
     Pattern(
         "exfiltration",
         (words("exfiltrate exfiltrating exfil leak steal"), _LOOT_WORDS),

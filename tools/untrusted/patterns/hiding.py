@@ -5,7 +5,7 @@ from __future__ import annotations
 from tools.untrusted.patterns.common import NEGATED, NOT, SUBJECT, THE_USER, USER
 from tools.untrusted.patterns.pattern import OUTSIDE, Pattern, words
 
-PATTERNS: tuple[Pattern, ...] = (
+HIDING: tuple[Pattern, ...] = (
     Pattern(
         "concealment",
         (USER, words("know see notice find told informed learn aware sees knows")),

@@ -13,7 +13,7 @@ def _concealment(inside: str, written: str) -> Pattern:
     return Pattern("concealment", (), written, inside=tuple(inside.split()))
 
 
-PATTERNS: tuple[Pattern, ...] = (
+LANGUAGES: tuple[Pattern, ...] = (
     # Spanish, Portuguese, Italian, French: «ignora todas las instrucciones anteriores».
     _override(
         "instruccion instrucoes istruzioni reglas regras regole normas ordenes diretrizes directrices",

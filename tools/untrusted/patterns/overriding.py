@@ -5,7 +5,7 @@ from __future__ import annotations
 from tools.untrusted.patterns.common import BEFORE, FORGET, FORGETTING, RULE, RULES
 from tools.untrusted.patterns.pattern import OUTSIDE, Pattern, words
 
-PATTERNS: tuple[Pattern, ...] = (
+OVERRIDING: tuple[Pattern, ...] = (
     Pattern(
         "override",
         (

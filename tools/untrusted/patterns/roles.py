@@ -12,7 +12,7 @@ _VENDOR = (
     r"|the (?:developers?|security team|platform)|openai|google|microsoft|meta)"
 )
 
-PATTERNS: tuple[Pattern, ...] = (
+ROLES: tuple[Pattern, ...] = (
     Pattern(
         "impersonation",
         (_TOKENS,),

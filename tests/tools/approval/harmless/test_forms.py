@@ -389,7 +389,7 @@ def _try_options(tmp_path: Path, name: str, operands_for: Callable[[str | None],
         given = [option] if kind is None else [f"{option}{glue}.env"]
         for operands in operands_for(kind):
             words = tuple(map(Argument, [*given, *operands]))
-            if is_harmless(Invocation(name, name, words, cwd=str(tmp_path)), (str(tmp_path),)):
+            if is_harmless(Invocation(name, name, words, cwd=str(tmp_path)), classify_command, (str(tmp_path),)):
                 done = _run([name, *given, *operands], tmp_path)
                 assert _SECRET not in done, [name, *given, *operands]
     assert _state(tmp_path) == before
@@ -415,7 +415,7 @@ def test_no_cluster_of_safe_letters_of_ps_shows_an_environment(tmp_path: Path):
 
 def _try_ps(tmp_path: Path, forms: list[list[str]]) -> None:
     for words in forms:
-        if is_harmless(Invocation("ps", "ps", tuple(map(Argument, words)))):
+        if is_harmless(Invocation("ps", "ps", tuple(map(Argument, words))), classify_command):
             assert _SECRET not in _run(["ps", *words], tmp_path), words
 
 

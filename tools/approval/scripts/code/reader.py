@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 from tools.approval.scripts.code.aliases import aliases_in
 from tools.approval.scripts.code.calls import Call, calls_of
@@ -33,11 +32,8 @@ _ONE_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*|fetch|get|has|key\?|include\?|\(\)
 _READS = frozenset({"reads", "opens", "shell", "starts"})
 
 
-def judge_code(
-    language: Language, source: str, cwd: Path | None = None, roots: tuple[Path, ...] = ()
-) -> ScriptVerdict:
+def judge_code(language: Language, source: str, effects: Effects) -> ScriptVerdict:
     """How far a script of `language` reaches."""
-    effects = Effects(cwd, roots)
     read_into(language, source, effects, 0)
     return effects.verdict
 
@@ -226,7 +222,7 @@ class _Reader:
         if rule.does in {"gets", "posts"}:
             self._requests.append((call, rule))
         elif rule.does == "sql":
-            effects.found.extend(judge_sql(call.word(rule.place), effects.cwd, effects.roots).findings)
+            effects.found.extend(judge_sql(call.word(rule.place), effects.of_another()).findings)
         elif rule.does == "named":
             named = self._language.rules.get(call.word(0))
             if named is not None and named.does != "reads":

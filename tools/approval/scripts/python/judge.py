@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import warnings
-from pathlib import Path
 
 from tools.approval.scripts.effects import HIDDEN, TOO_MUCH, Effects
 from tools.approval.scripts.python.folding import text_of
@@ -19,15 +18,12 @@ _MAX_NODES = 20_000
 _UNKNOWN_NAME = "_unknown_part_"
 
 
-def judge_python(
-    source: str, cwd: Path | None = None, roots: tuple[Path, ...] = (), *, isolated: bool = False
-) -> ScriptVerdict:
+def judge_python(source: str, effects: Effects, *, isolated: bool = False) -> ScriptVerdict:
     """How far a script of Python reaches.
 
     Args:
         isolated: no module is looked for in the directory it runs in (`python -I`).
     """
-    effects = Effects(cwd, roots)
     read_into(source, effects, isolated=isolated)
     return effects.verdict
 

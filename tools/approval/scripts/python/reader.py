@@ -17,7 +17,6 @@ from tools.approval.scripts.effects import (
     SHOWS_VARIABLES,
     Effects,
 )
-from tools.approval.scripts.python import tables
 from tools.approval.scripts.python.calls import Call, calls_of
 from tools.approval.scripts.python.files import look_at_file
 from tools.approval.scripts.python.folding import text_of
@@ -25,6 +24,25 @@ from tools.approval.scripts.python.harmless import METHODS as HARMLESS_METHODS
 from tools.approval.scripts.python.harmless import may_use
 from tools.approval.scripts.python.names import Names
 from tools.approval.scripts.python.starting import look_at_start
+from tools.approval.scripts.python.tables import (
+    ALWAYS,
+    EVALUATORS,
+    GETTERS,
+    HIDING_ATTRIBUTES,
+    LIKE_A_COMMAND,
+    METHODS,
+    POSTERS,
+    POWERFUL,
+    REMOVING_PREFIXES,
+    REPLACERS,
+    RUN_FILES,
+    SENDS_WITH,
+    SHELLS,
+    SQL_METHODS,
+    STARTERS,
+    TRICKS,
+    WRITERS,
+)
 from tools.approval.scripts.secret_names import names_secret
 from tools.approval.scripts.sql import judge_sql
 from tools.bash.reading import UNKNOWN
@@ -106,17 +124,17 @@ class Reader:
     def _look_at_thing(self, thing: str, call: Call) -> bool:
         """Note what calling `thing` does; False where it is not in the tables."""
         effects = self._effects
-        if thing in tables.EVALUATORS:
+        if thing in EVALUATORS:
             self._evaluate(call)
-        elif thing in tables.SHELLS or thing in tables.STARTERS or thing in tables.REPLACERS:
+        elif thing in SHELLS or thing in STARTERS or thing in REPLACERS:
             self._has_read = True
             look_at_start(thing, call, effects, self._names)
-        elif thing in tables.LIKE_A_COMMAND:
+        elif thing in LIKE_A_COMMAND:
             self._do_like(thing, call)
-        elif thing in tables.ALWAYS:
+        elif thing in ALWAYS:
             effects.doubt()
-            effects.add(BOMB if thing == "os.fork" and self._is_endless(call) else tables.ALWAYS[thing])
-        elif thing in tables.GETTERS or thing in tables.POSTERS:
+            effects.add(BOMB if thing == "os.fork" and self._is_endless(call) else ALWAYS[thing])
+        elif thing in GETTERS or thing in POSTERS:
             effects.doubt()
             self._sends.append(call)
         elif thing in {"os.kill", "os.chmod", "os.lchmod", "pathlib.Path().chmod"}:
@@ -131,7 +149,7 @@ class Reader:
 
     def _reach(self, thing: str, call: Call) -> bool:
         """Note what is reached by its name: modules, attributes, variables, files with code."""
-        if thing in tables.RUN_FILES:
+        if thing in RUN_FILES:
             self._effects.doubt()
         elif thing in {"getattr", "setattr", "delattr"}:
             self._reach_by_name(call)
@@ -146,7 +164,7 @@ class Reader:
         return True
 
     def _do_like(self, thing: str, call: Call) -> None:
-        like = tables.LIKE_A_COMMAND[thing]
+        like = LIKE_A_COMMAND[thing]
         values = call.texts
         if call.owner is not None and thing.startswith("pathlib.Path()."):
             values = (text_of(call.owner, self._names), *values)
@@ -190,7 +208,7 @@ class Reader:
         """`getattr(x, name)` with a name that is not known, of something that can do anything."""
         owners = self._names.things_of(call.node.args[0]) if call.node.args else frozenset[str]()
         name = call.text(1)
-        if name in tables.HIDING_ATTRIBUTES or (UNKNOWN in name and owners & tables.POWERFUL):
+        if name in HIDING_ATTRIBUTES or (UNKNOWN in name and owners & POWERFUL):
             self._effects.doubt()
             self._effects.add(HIDDEN)
         elif UNKNOWN in name or not all(may_use(f"{owner}.{name}") for owner in owners) or not owners:
@@ -213,13 +231,13 @@ class Reader:
                 effects.doubt()
             return
         effects.doubt()
-        if name in tables.METHODS:
-            effects.add(tables.METHODS[name])
-        elif name.startswith(tables.REMOVING_PREFIXES) or (name == "delete" and not call.node.args):
+        if name in METHODS:
+            effects.add(METHODS[name])
+        elif name.startswith(REMOVING_PREFIXES) or (name == "delete" and not call.node.args):
             effects.add(REMOVES_ELSEWHERE)
-        elif name in tables.SQL_METHODS:
-            effects.found.extend(judge_sql(call.text(0), effects.cwd, effects.roots).findings)
-        elif name in tables.WRITERS:
+        elif name in SQL_METHODS:
+            effects.found.extend(judge_sql(call.text(0), effects.of_another()).findings)
+        elif name in WRITERS:
             effects.writes(call.text(0))
         elif name in {"system", "popen", "spawn"}:
             effects.runs(call.text(0))
@@ -242,7 +260,7 @@ class Reader:
     def _look_at_sending(self, call: Call) -> None:
         """A request: with a body it sends; an address that is made of what was read carries it, too."""
         address = next((text for text in call.texts[:2] if _ADDRESS.match(text)), call.text(0))
-        has_body = bool(tables.SENDS_WITH & set(call.keywords)) or (
+        has_body = bool(SENDS_WITH & set(call.keywords)) or (
             call.things & {"urllib.request.urlopen", "urllib.request.Request"} != frozenset()
             and len(call.node.args) > 1
         )
@@ -267,7 +285,7 @@ class Reader:
 
     def _look_at(self, node: ast.AST) -> None:
         match node:
-            case ast.Attribute(attr=attr) if attr in tables.HIDING_ATTRIBUTES:
+            case ast.Attribute(attr=attr) if attr in HIDING_ATTRIBUTES:
                 self._effects.doubt()
                 self._effects.add(HIDDEN)
             case ast.Attribute(ctx=ast.Load()) | ast.Name(ctx=ast.Load()) if id(node) not in self._called:
@@ -287,16 +305,16 @@ class Reader:
                     self._effects.add(SHOWS_VARIABLES)
             elif id(node) in self._inner or self._is_passed_harmlessly(node):
                 continue
-            elif thing in tables.POWERFUL or thing in tables.TRICKS:
+            elif thing in POWERFUL or thing in TRICKS:
                 if not self._is_assigned(node):
                     self._effects.doubt()
                     self._effects.add(HIDDEN)
-            elif thing in tables.SHELLS or thing in tables.STARTERS or thing in tables.REPLACERS:
+            elif thing in SHELLS or thing in STARTERS or thing in REPLACERS:
                 self._effects.doubt()
                 if not self._is_assigned(node):
                     self._effects.add(HIDDEN)
-            elif thing in tables.LIKE_A_COMMAND or thing in tables.ALWAYS:
-                floor = tables.ALWAYS.get(thing) or tables.LIKE_A_COMMAND[thing].at_least
+            elif thing in LIKE_A_COMMAND or thing in ALWAYS:
+                floor = ALWAYS.get(thing) or LIKE_A_COMMAND[thing].at_least
                 self._effects.doubt()
                 if floor is not None and not self._is_assigned(node):
                     self._effects.add(floor)
