@@ -9,7 +9,6 @@ from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:  # loading these takes longer than all else that the first session's answer needs
     from agent_core.providers.base import ReasoningEffort
-    from agent_core.sessions.records import SessionRecord
     from tools.approval.policy import EditPolicy, Mode
 
 _T = TypeVar("_T")
@@ -42,16 +41,15 @@ class SessionChoices:
         return {name: value for name, value in {**values, **switches}.items() if value != getattr(defaults, name)}
 
     @classmethod
-    def from_record(cls, record: SessionRecord) -> SessionChoices:
+    def from_stored(cls, mode: str, options: Mapping[str, Any]) -> SessionChoices:
         """The choices of a stored session; values that this version does not know become the careful ones."""
         from agent_core.providers.base import ReasoningEffort  # noqa: PLC0415
         from tools.approval.policy import EditPolicy, Mode  # noqa: PLC0415
 
-        options = record.options
         careful = cls()
         model = options.get("model")
         return cls(
-            mode=_one_of(record.mode, get_args(Mode), careful.mode),
+            mode=_one_of(mode, get_args(Mode), careful.mode),
             edits=_one_of(options.get("edits"), get_args(EditPolicy), careful.edits),
             model=model if isinstance(model, str) else "",
             effort=_one_of(options.get("effort"), get_args(ReasoningEffort), None),

@@ -305,7 +305,7 @@ class AgentFactory:
         Raises:
             SettingsError: the settings cannot be read.
         """
-        choices = SessionChoices.from_record(record)
+        choices = SessionChoices.from_stored(record.mode, record.options)
         return replace(choices, model="") if command_line_decides(self._config.load()) else choices
 
     def rehearse(self, recalled: Rehearsed, choices: SessionChoices, used: str) -> Rehearsed:
