@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from anthropic import Anthropic, AnthropicBedrock, AnthropicVertex
     from openai import OpenAI
 
+if TYPE_CHECKING:
     Client = Anthropic | AnthropicBedrock | AnthropicVertex | OpenAI
 
 _PACKAGES = {"anthropic_messages": "anthropic"}
