@@ -31,7 +31,7 @@ class Migration:
 @functools.cache
 def known_migrations() -> tuple[Migration, ...]:
     """Every step that this program knows, numbered from 1 without a gap."""
-    directory = resources.files("agent_core.sessions.database") / "migrations"
+    directory = resources.files("agent_core.sessions") / "migrations"
     named = ((_NAME.fullmatch(entry.name), entry) for entry in directory.iterdir())
     found = [Migration(int(name[1]), entry.read_text(encoding="utf-8")) for name, entry in named if name]
     return tuple(sorted(found, key=lambda migration: migration.number))
