@@ -12,11 +12,10 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 from acp_adapter.errors import wire_error
-from agent_core.background.news import News, NewsBox
+from agent_core.background.news import News
 from agent_core.background.telling import titles
 from agent_core.errors import HermesError, SettingsError
 from agent_core.events import Noticed, OwnTurn
@@ -24,7 +23,6 @@ from agent_core.interrupt import CancelToken
 from agent_core.settings.background import BackgroundPart
 from tools.asking import Field, PersonQuestion
 from tools.errors import ToolInterrupted
-from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from acp_adapter.session import SessionState
@@ -37,48 +35,6 @@ _GO_ON = "go_on"
 
 RunOwn = Callable[["SessionState"], Awaitable[str]]
 """Runs a turn about the news that wait, and tells why it stopped."""
-
-
-@dataclass(slots=True, eq=False)
-class Behind:
-    """How a session stands with news that come while no turn runs. Used on the event loop, but for `listen`.
-
-    Attributes:
-        hear: is told of each of them, on any thread.
-        in_a_row: turns of its own since the person last said something.
-        rests: its last turn was cancelled or failed: nothing begins by itself before the person says something.
-        shown: ids of news that the person has been told of.
-        question: whether to go on; None while that is not asked.
-        looking: somebody is about to see what is to be done.
-    """
-
-    hear: Callable[[], None] = lambda: None
-    in_a_row: int = 0
-    rests: bool = False
-    shown: set[str] = field(default_factory=set)
-    question: CancelToken | None = None
-    looking: bool = False
-    _box: NewsBox | None = None
-    _forget: Callable[[], None] = lambda: None
-
-    def listen(self, box: NewsBox) -> None:
-        """Hear of what comes into `box`, and of no other any more."""
-        if box is self._box:
-            return
-        self._forget()
-        self._box = box
-        self._forget = box.on_put(lambda _: self.hear())
-
-    def waiting(self) -> tuple[News, ...]:
-        """The news that nobody has delivered."""
-        return () if self._box is None else self._box.waiting()
-
-    def leave(self) -> None:
-        """Hear of nothing any more."""
-        self._forget()
-        self._box, self._forget = None, lambda: None
-        if self.question is not None:
-            self.question.cancel()
 
 
 class Attendant:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
         TextContentBlock,
     )
 
-    Block: TypeAlias = (
-        TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock
-    )
+Block: TypeAlias = (
+    "TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock"
+)
 
 
 def to_said(blocks: Sequence[Block]) -> tuple[SaidPart, ...]:

@@ -74,6 +74,13 @@ class SessionDesk:
 
     def steer(self, text: str) -> bool:
         """Tell the running turn's model something; False where no turn runs that could take it."""
-        from acp_adapter.extensions import steer  # noqa: PLC0415 - it needs this module's users
-
         return steer(self.session, text)
+
+
+def steer(session: SessionState, text: str) -> bool:
+    """Tell the session's running turn something; False, and nothing happens, if there is none."""
+    agent, bridge = session.agent, session.bridge
+    if agent is None or bridge is None or not agent.steer(text):
+        return False
+    bridge.note_steering(text)
+    return True

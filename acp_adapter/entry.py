@@ -12,7 +12,18 @@ import os
 import sys
 from collections.abc import Callable
 
+from acp_adapter import __version__
 from acp_adapter.cli import SUBCOMMANDS
+
+TYPE_CHECKING = False  # as in `typing`, which is not loaded yet
+if TYPE_CHECKING:
+    from typing import Any
+
+    from acp_adapter.first_answer import ServerOptions
+
+_DESCRIPTION = """\
+A coding agent. Without a command it is the server, which an editor starts: it speaks the Agent Client Protocol over
+stdin and stdout. Begin with `hermes-acp setup`."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -88,7 +99,6 @@ def _subcommand(name: str, arguments: list[str]) -> int:
 
 
 def _serve(arguments: list[str]) -> int:
-    from acp_adapter.server_arguments import parse_arguments  # noqa: PLC0415
     from agent_core.errors import SettingsError  # noqa: PLC0415
     from agent_core.home import find_home  # noqa: PLC0415
 
@@ -101,3 +111,51 @@ def _serve(arguments: list[str]) -> int:
     from acp_adapter.process import run_server  # noqa: PLC0415
 
     return run_server(home, options)
+
+
+def parse_arguments(arguments: list[str]) -> ServerOptions:
+    """The options in `arguments`; wrong ones end the process with a usage message on stderr."""
+    from acp_adapter.launch import SERVE  # noqa: PLC0415 - after `_leave_working_directory`
+
+    # Without arguments, the usual case, nothing is parsed and nothing is loaded for it.
+    chosen = () if arguments in ([], [SERVE]) else _parsed(arguments, SERVE)
+    from acp_adapter.first_answer import ServerOptions  # noqa: PLC0415 - `--version` needs none of it
+
+    return ServerOptions(*chosen)
+
+
+def _parsed(arguments: list[str], serve: str) -> tuple[Any, ...]:
+    """The values of `ServerOptions`, in its order."""
+    import argparse  # noqa: PLC0415
+
+    parser = argparse.ArgumentParser(
+        "hermes-acp",
+        usage="hermes-acp [options]\n       hermes-acp COMMAND [options]",
+        description=_DESCRIPTION,
+        epilog=_commands(serve),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"hermes-acp {__version__}")
+    parser.add_argument("--model", metavar="NAME", help="the model to ask, as its server knows it")
+    parser.add_argument("--provider", metavar="NAME", help="who serves it; see docs/models.md")
+    parser.add_argument("--base-url", metavar="URL", help="the model server's address, where it is not known")
+    parser.add_argument("--offline", action="store_true", help="use the embedded stand-in for a model")
+    parser.add_argument("--profile", metavar="NAME", help="use ~/.hermes/profiles/NAME as the home directory")
+    parser.add_argument("--verbose", action="store_true", help="log to stderr too")
+    parser.add_argument("--record", metavar="FILE", help="keep what goes over the wire in this file, without secrets")
+    parser.add_argument(serve, nargs="?", choices=[serve], help=argparse.SUPPRESS)
+    if not arguments[0].startswith("-") and arguments[0] != serve:
+        parser.error(f"there is no command {arguments[0]!r}; the commands are: {', '.join(SUBCOMMANDS)}")
+    found = parser.parse_args(arguments)
+    if found.offline:
+        if found.model or found.provider or found.base_url:
+            parser.error("--offline goes without --model, --provider and --base-url")
+        found.model = found.provider = "offline"
+    return (found.model, found.provider, found.base_url, found.profile, found.verbose, found.record)
+
+
+def _commands(serve: str) -> str:
+    lines = [f"  {name:<12} {purpose}" for name, purpose in SUBCOMMANDS.items()]
+    lines.append(f"  {serve:<12} the server, as without a command: what many clients call")
+    return "\n".join(["commands:", *lines, "", "`hermes-acp COMMAND --help` has the options of each."])

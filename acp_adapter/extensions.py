@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from acp_adapter.session import SessionState
+from acp_adapter.desk import steer
 from acp_adapter.session_manager import RunBlocking, SessionManager
 from agent_core.activity import Doing
 from agent_core.background.tasks import TaskInfo
@@ -128,15 +128,6 @@ class Extensions:
             return {"outcome": "promptRequired", "reason": "noRunningTurn"}
         await self._submit(session.id, text)
         return {"outcome": "startedNewTurn"}
-
-
-def steer(session: SessionState, text: str) -> bool:
-    """Tell the session's running turn something; False, and nothing happens, if there is none."""
-    agent, bridge = session.agent, session.bridge
-    if agent is None or bridge is None or not agent.steer(text):
-        return False
-    bridge.note_steering(text)
-    return True
 
 
 def task_json(task: TaskInfo) -> Json:

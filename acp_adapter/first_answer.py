@@ -19,13 +19,13 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from acp_adapter.version import __version__
+from acp_adapter import __version__
 from agent_core.signed_out import FILE_NAME as SIGNED_OUT
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC, O_NONBLOCK
 
 if TYPE_CHECKING:
     from acp_adapter.capabilities import ClientCapabilities
-    from acp_adapter.server_arguments import ServerOptions
     from agent_core.home import Home
 
 log = logging.getLogger(__name__)
@@ -41,6 +41,18 @@ _MOST = 8
 _LOCK_SECONDS = 2.0
 _MOST_BYTES = 4 * 1024 * 1024
 """A longer file is none of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """What the command line chose."""
+
+    model: str | None = None
+    provider: str | None = None
+    base_url: str | None = None
+    profile: str | None = None
+    verbose: bool = False
+    record: str | None = None
 
 
 class Shown(NamedTuple):  # the cheapest to define: this is loaded before the first session

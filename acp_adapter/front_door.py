@@ -30,7 +30,9 @@ _PATIENCE = 0.3
 class Warmup:
     """Loads the settings' code, then, after the first session's answer or a short wait, the server's."""
 
-    def __init__(self) -> None:
+    def __init__(self, load_server: Callable[[], None], load_sdk: Callable[[], None]) -> None:
+        self._load_server = load_server
+        self._load_sdk = load_sdk
         self._answered = threading.Event()
 
     def start(self) -> None:
@@ -42,27 +44,31 @@ class Warmup:
         self._answered.set()
 
     def _run(self) -> None:
-        import acp_adapter.options.offering  # noqa: PLC0415
         import agent_core.config  # noqa: PLC0415
         import agent_core.providers.available_models  # noqa: F401, PLC0415
 
         self._answered.wait(_PATIENCE)
-        import acp_adapter.server  # noqa: PLC0415
-
+        self._load_server()
         if not self._answered.is_set():  # there is time: what comes next may need the SDK at once
-            import acp_adapter.sdk  # noqa: F401, PLC0415
+            self._load_sdk()
 
 
 def greet(
-    transport: Transport, configure: Callable[[], Configuration], memory: FirstAnswer | None = None
+    transport: Transport,
+    configure: Callable[[], Configuration],
+    memory: FirstAnswer | None = None,
+    load_server: Callable[[], None] = lambda: None,
+    load_sdk: Callable[[], None] = lambda: None,
 ) -> Greeting:
     """Answer what can be answered without the SDK; whatever else comes is put back for the server.
 
     Args:
         configure: loads the settings; called at the first `session/new` that `memory` does not know the answer to.
+        load_server: loads the server's code, on a thread of its own; `load_sdk` the protocol's SDK, where there is
+            time.
     """
     greeting = Greeting(memory=memory)
-    warmup = Warmup()
+    warmup = Warmup(load_server, load_sdk)
     while message := transport.take():
         method, params = message.get("method"), message.get("params", {})
         if method == "initialize" and isinstance(params.get("protocolVersion"), int) and "id" in message:

@@ -14,10 +14,10 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from acp_adapter import __version__
 from acp_adapter.auth import auth_methods
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.first_answer import FirstAnswer, Shown
-from acp_adapter.version import __version__
 from agent_core.errors import HermesError, RequestError
 from tools.light_dataclass import dataclass
 from tools.paths import one_slash

@@ -6,10 +6,8 @@ import logging
 import sys
 from typing import TYPE_CHECKING
 
-from agent_core.home import Home
-from agent_core.log_context import where
-
 if TYPE_CHECKING:
+    from agent_core.home import Home
     from tools.redaction.redactor import Redact
 
 _FORMAT = "%(asctime)s %(levelname)s session=%(session)s turn=%(turn)s %(name)s [%(threadName)s] %(message)s"
@@ -22,11 +20,14 @@ class RedactingFormatter(logging.Formatter):
 
     def __init__(self, layout: str, redacting: Redact) -> None:
         super().__init__(layout)
+        from agent_core.log_context import where  # noqa: PLC0415 - after the first answer
+
         self._redact = redacting
+        self._where = where
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as text; it says which session and turn its thread works for."""
-        record.session, record.turn = where()
+        record.session, record.turn = self._where()
         return self._redact(super().format(record))
 
 

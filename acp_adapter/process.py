@@ -14,12 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acp_adapter.first_answer import FirstAnswer
+from acp_adapter.first_answer import FirstAnswer, ServerOptions
 from acp_adapter.front_door import greet
 from acp_adapter.handshake import Greeting
 from acp_adapter.last_words import log_unhandled
 from acp_adapter.logs import set_up_logs, silence_early_logs
-from acp_adapter.server_arguments import ServerOptions
 from acp_adapter.stdio import claim_stdio
 from acp_adapter.transport import Transport
 from agent_core.errors import RequestError
@@ -75,7 +74,8 @@ def run_server(home: Home, options: ServerOptions) -> int:
     transport.start()
     ending.hear_signals()
     with contextlib.suppress(KeyboardInterrupt):  # an end like that of the input
-        greeting = greet(transport, own.load, FirstAnswer(home, options))
+        memory = FirstAnswer(home, options)
+        greeting = greet(transport, own.load, memory, _load_server, _load_sdk)
         if not greeting.ended:
             set_up_logs(home, verbose=options.verbose, redacting=own.redactor)
             _log_ignored_settings(own.config)
@@ -155,6 +155,14 @@ def _run_agent(transport: Transport, config: ConfigSource, greeting: Greeting, e
     gc.enable()
     sys.setswitchinterval(_TURN_WHILE_LOADING)
     asyncio.run(serve(transport, config, greeting, ending, on_loaded=_settle))
+
+
+def _load_server() -> None:
+    import acp_adapter.server  # noqa: F401, PLC0415 - while the first session is awaited
+
+
+def _load_sdk() -> None:
+    import acp_adapter.sdk  # noqa: F401, PLC0415 - the same
 
 
 def _settle() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 
 from acp_adapter.behind import Attendant
 from acp_adapter.choosing import Chooser
@@ -13,9 +14,8 @@ from acp_adapter.content import to_draft, with_text
 from acp_adapter.errors import logged_error
 from acp_adapter.jsonrpc import RequestId
 from acp_adapter.session import SessionState, Ticket
-from acp_adapter.session_manager import SessionManager
+from acp_adapter.session_manager import RunBlocking, SessionManager
 from acp_adapter.turn import Answered, Prompt, TurnRunner
-from acp_adapter.workers import Workers
 from agent_core.errors import RequestError, UnknownSession
 from agent_core.events import Noticed
 from agent_core.factory import AgentFactory
@@ -32,7 +32,7 @@ class Prompting:
     """Begins and cancels turns; lives on the loop.
 
     Args:
-        workers: threads for turns, and for what else waits for a person.
+        executor: threads for turns, and for what else waits for a person; `run_blocking` runs a function on them.
         is_cancelled: whether a request was cancelled before anybody had taken it up.
         unasked_over: told of a session in which a turn that no request waits for is over, its last words written.
     """
@@ -40,7 +40,8 @@ class Prompting:
     def __init__(
         self,
         factory: AgentFactory,
-        workers: Workers,
+        executor: Executor,
+        run_blocking: RunBlocking,
         sessions: SessionManager,
         chooser: Chooser,
         *,
@@ -48,12 +49,12 @@ class Prompting:
         unasked_over: Callable[[str], None],
     ) -> None:
         self._factory = factory
-        self._workers = workers
+        self._executor = executor
         self._sessions = sessions
         self._chooser = chooser
         self._is_cancelled = is_cancelled
         self._unasked_over = unasked_over
-        self._attendant = Attendant(factory, sessions, workers.run, self._run_own)
+        self._attendant = Attendant(factory, sessions, run_blocking, self._run_own)
         sessions.on_live = self._attendant.attend
         self._unasked: set[asyncio.Task[None]] = set()
         # Prompts for sessions that are only just loaded or deleted.
@@ -128,7 +129,7 @@ class Prompting:
             self._coming.remove(coming)
 
     async def _run(self, session: SessionState, prompt: Prompt, ticket: Ticket) -> Answered:
-        runner = TurnRunner(self._factory, self._workers, self._sessions.client, self._chooser)
+        runner = TurnRunner(self._factory, self._executor, self._sessions.client, self._chooser)
         self._attendant.turn_begins(session)
         stop, is_turn = "error", True
         try:

@@ -103,6 +103,7 @@ class HermesACPAgent:
         self._prompting = Prompting(
             self._factory,
             self._turns,
+            self._turns.run,
             self._sessions,
             self._chooser,
             is_cancelled=transport.is_cancelled,

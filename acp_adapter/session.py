@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from acp_adapter.behind import Behind
 from acp_adapter.card_fields import CardFields
 from acp_adapter.commands.shelf import CommandShelf
 from acp_adapter.editor_calls import EditorCalls
@@ -18,6 +17,7 @@ from acp_adapter.handshake import SessionSeed
 from acp_adapter.jsonrpc import RequestId
 from acp_adapter.outbox import Outbox
 from agent_core.agent import AIAgent
+from agent_core.background.news import News, NewsBox
 from agent_core.choices import SessionChoices
 from agent_core.events import SessionEvent
 from agent_core.interrupt import CancelToken
@@ -37,6 +37,48 @@ class Ticket:
 
     request_id: RequestId
     token: CancelToken
+
+
+@dataclass(slots=True, eq=False)
+class Behind:
+    """How a session stands with news that come while no turn runs. Used on the event loop, but for `listen`.
+
+    Attributes:
+        hear: is told of each of them, on any thread.
+        in_a_row: turns of its own since the person last said something.
+        rests: its last turn was cancelled or failed: nothing begins by itself before the person says something.
+        shown: ids of news that the person has been told of.
+        question: whether to go on; None while that is not asked.
+        looking: somebody is about to see what is to be done.
+    """
+
+    hear: Callable[[], None] = lambda: None
+    in_a_row: int = 0
+    rests: bool = False
+    shown: set[str] = field(default_factory=set)
+    question: CancelToken | None = None
+    looking: bool = False
+    _box: NewsBox | None = None
+    _forget: Callable[[], None] = lambda: None
+
+    def listen(self, box: NewsBox) -> None:
+        """Hear of what comes into `box`, and of no other any more."""
+        if box is self._box:
+            return
+        self._forget()
+        self._box = box
+        self._forget = box.on_put(lambda _: self.hear())
+
+    def waiting(self) -> tuple[News, ...]:
+        """The news that nobody has delivered."""
+        return () if self._box is None else self._box.waiting()
+
+    def leave(self) -> None:
+        """Hear of nothing any more."""
+        self._forget()
+        self._box, self._forget = None, lambda: None
+        if self.question is not None:
+            self.question.cancel()
 
 
 @dataclass(slots=True, eq=False)

@@ -6,7 +6,6 @@ import logging
 import os
 from pathlib import Path
 
-from tools.file_locks import lock
 from tools.os_flags import O_CLOEXEC
 
 
@@ -78,6 +77,8 @@ class SharedLog(logging.Handler):
 
     def _move_aside(self, file: int) -> bool:
         """Whether it is done, here or elsewhere; False while another process is at it, who may take long."""
+        from tools.file_locks import lock  # noqa: PLC0415 - few records find it full
+
         try:
             lock(file)
         except BlockingIOError:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from acp_adapter.ready_writes import hold_little
-from tools.light_dataclass import dataclass
+from acp_adapter.transport import Stdio
 
 if sys.platform == "win32":
     import msvcrt
@@ -15,14 +15,6 @@ else:
     import fcntl
 
 _MOST_STRAY = 5 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Stdio:
-    """Private descriptors of the editor's pipes. No child process inherits them."""
-
-    reader: int
-    writer: int
 
 
 def claim_stdio(stray_output: Path | None) -> Stdio:

@@ -20,8 +20,8 @@ from acp_adapter.inbox import Inbox
 from acp_adapter.incoming_requests import IncomingRequests, Limits
 from acp_adapter.jsonrpc import Incoming, Rejected, RequestId, encode, is_id, parse_line, wrap_meta
 from acp_adapter.outgoing import ClientGone, OutgoingRequests
-from acp_adapter.stdio import Stdio
 from acp_adapter.wire_rules import WireRules, wire_rules
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     import asyncio  # not at run time: the first answer must not wait for it
@@ -35,6 +35,14 @@ _POURED_AT_ONCE = 32
 _RECEIVED_AT_ONCE = 32
 # Methods of the protocol that the SDK does not route come to the agent as methods of our own would.
 _EXTRA_METHODS = frozenset({"session/delete", "logout"})
+
+
+@dataclass(frozen=True, slots=True)
+class Stdio:
+    """Private descriptors of the editor's pipes. No child process inherits them."""
+
+    reader: int
+    writer: int
 
 
 class Transport:

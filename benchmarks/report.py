@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from acp_adapter.version import __version__
+from acp_adapter import __version__
 from benchmarks.comparing import Comparison, Measure
 from benchmarks.figures import HERMES, PERCENT, RAW, SDK, Figure, Section
 

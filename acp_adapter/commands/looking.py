@@ -10,10 +10,10 @@ from collections.abc import Collection
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from acp_adapter import __version__
 from acp_adapter.commands.command import Desk, ServerState, Told, Typed
 from acp_adapter.commands.markdown import code, plain, prose, table
 from acp_adapter.handshake import PROTOCOL_VERSION
-from acp_adapter.version import __version__
 from agent_core.activity import Doing, span
 from agent_core.errors import HermesError
 from agent_core.providers.choice import USUAL_WINDOW

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from acp_adapter import __version__
 from acp_adapter.recording.opening import open_recording
-from acp_adapter.version import __version__
 
 if TYPE_CHECKING:
     from acp_adapter.recording.cleaning import Cleaner

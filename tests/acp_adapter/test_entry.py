@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from acp_adapter import __version__
 from acp_adapter.entry import _keep_temporary_files_out_of_it, main
-from acp_adapter.version import __version__
 
 _ROOT = Path(__file__).parents[2]
 

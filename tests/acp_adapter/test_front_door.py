@@ -165,10 +165,9 @@ def test_a_client_that_leaves_is_told(before: list[dict[str, Any]], client: RawC
 
 _BUDGET = """
 import json, os, sys, threading
-import acp_adapter.entry, acp_adapter.server_arguments, acp_adapter.process, agent_core.home
+import acp_adapter.entry, acp_adapter.process, agent_core.home
 from acp_adapter.front_door import greet
-from acp_adapter.stdio import Stdio
-from acp_adapter.transport import Transport
+from acp_adapter.transport import Stdio, Transport
 
 class Watching(Transport):
     def answer(self, request_id, **outcome):

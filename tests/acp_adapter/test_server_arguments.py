@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from acp_adapter import __version__
 from acp_adapter.cli import SUBCOMMANDS
-from acp_adapter.server_arguments import ServerOptions, parse_arguments
-from acp_adapter.version import __version__
+from acp_adapter.entry import parse_arguments
+from acp_adapter.first_answer import ServerOptions
 from tests.support.each import each
 
 

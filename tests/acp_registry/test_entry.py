@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field
 
-from acp_adapter.version import __version__
+from acp_adapter import __version__
 
 FOLDER = Path(__file__).parents[2] / "acp_registry"
 ENTRY = FOLDER / "agent.json"

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from acp_adapter.cli import SUBCOMMANDS
 from acp_adapter.cli.editors.jsonc import loads
-from acp_adapter.server_arguments import parse_arguments
+from acp_adapter.entry import parse_arguments
 from agent_core.config import load
 from agent_core.home import Home
 from agent_core.settings.model import Settings

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from acp_adapter.stdio import Stdio
-from acp_adapter.transport import Transport
+from acp_adapter.transport import Stdio, Transport
 from acp_adapter.wire_rules import WireRules
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from acp_adapter import __version__
 from acp_adapter.cli.doctor.finding import Finding, State
 from acp_adapter.cli.doctor.mending.mended import Mended
-from acp_adapter.version import __version__
 
 FORMAT = 1
 _STATES: tuple[State, ...] = ("ok", "warn", "fail")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from acp_adapter import __version__
 from acp_adapter.cli.doctor.as_json import as_json
 from acp_adapter.cli.doctor.case import Case
 from acp_adapter.cli.doctor.finding import Finding
@@ -21,7 +22,6 @@ from acp_adapter.cli.doctor.side_by_side import run_checks
 from acp_adapter.cli.doctor.table import Wish
 from acp_adapter.cli.terminal.safe_text import safe_text
 from acp_adapter.cli.terminal.style import style_for
-from acp_adapter.version import __version__
 from agent_core.errors import HermesError
 from tools.environments.git import git_root
 from tools.environments.own_directories import OwnDirectory
