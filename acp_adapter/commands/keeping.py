@@ -86,8 +86,8 @@ def reset(_typed: Typed, desk: Desk) -> Told:
 
 
 def _document(ending: str, transcript: Transcript, desk: Desk) -> bytes:
+    from acp_adapter.cli.terminal.safe_text import whole  # noqa: PLC0415
     from acp_adapter.export.as_markdown import to_markdown  # noqa: PLC0415
-    from acp_adapter.export.markup import whole  # noqa: PLC0415
     from acp_adapter.export.page import to_html  # noqa: PLC0415
     from acp_adapter.export.trajectory import to_trajectory  # noqa: PLC0415
 

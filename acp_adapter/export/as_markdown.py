@@ -13,7 +13,8 @@ from acp_adapter.export.fences import closed, fenced
 from acp_adapter.export.file_change import change_of
 from acp_adapter.export.story import Answer, Card, Item, Mode, Plan, Prompt, Story, Thought, Turn
 from acp_adapter.export.telling import tell
-from acp_adapter.export.words import duration, ending, local, moment, turn_figures
+from acp_adapter.export.turn_words import ending, turn_figures
+from acp_adapter.export.words import duration, local, moment
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 from agent_core.sessions.records import Transcript
 from tools.redaction.redactor import Redact, redact

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterable
 from typing import NewType
 
-from acp_adapter.cli.terminal.safe_text import safe_text
+from acp_adapter.cli.terminal.safe_text import safe_text, whole
 
 Html = NewType("Html", str)
 """Well-formed, escaped HTML."""
 
 NOTHING = Html("")
 _EMPTY_TAGS = frozenset({"br", "hr", "img", "input", "meta"})
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def text(value: str) -> Html:
@@ -22,11 +20,6 @@ def text(value: str) -> Html:
     # Most pieces of a page are short and plain, and there are many.
     shown = value if value.isprintable() else whole(safe_text(value))
     return Html(html.escape(shown, quote=True))
-
-
-def whole(value: str) -> str:
-    """`value` with a replacement character for what no encoding can hold."""
-    return _LONE_SURROGATE.sub("\ufffd", value)
 
 
 def tag(name: str, *children: Html, **attributes: str | bool | None) -> Html:

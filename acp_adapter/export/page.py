@@ -12,7 +12,8 @@ from acp_adapter.export.page_frame import page_in_frame, resource
 from acp_adapter.export.page_turns import turn
 from acp_adapter.export.story import Story
 from acp_adapter.export.telling import tell
-from acp_adapter.export.words import dollars, duration, moment, token_totals
+from acp_adapter.export.turn_words import token_totals
+from acp_adapter.export.words import dollars, duration, moment
 from agent_core.sessions.records import Transcript
 from tools.redaction.redactor import Redact, redact
 from tools.redaction.structure import redacted

@@ -8,7 +8,7 @@ from acp_adapter.export.markup import Html, join, tag, text
 from acp_adapter.export.page_turns import anchor
 from acp_adapter.export.story import Prompt, Turn
 from acp_adapter.export.telling import first_words
-from acp_adapter.export.words import ending, turn_figures
+from acp_adapter.export.turn_words import ending, turn_figures
 
 _MANY = 60
 _LONGEST_WORDS = 90

@@ -9,7 +9,8 @@ from acp_adapter.export.markdown_blocks import markdown
 from acp_adapter.export.markup import NOTHING, Html, join, tag, text
 from acp_adapter.export.page_cards import card
 from acp_adapter.export.story import Answer, Card, Item, Mode, Plan, Prompt, Thought, Turn
-from acp_adapter.export.words import ending, local, moment, turn_figures
+from acp_adapter.export.turn_words import ending, turn_figures
+from acp_adapter.export.words import local, moment
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 from tools.context import TodoItem
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from acp_adapter.export.markup import whole
+from acp_adapter.cli.terminal.safe_text import whole
 from agent_core.events import ContextCompacted, SessionEvent
 from agent_core.sessions.records import COMMAND, COMPACTED, RESET, Transcript
 from agent_core.trajectories.sharegpt import conversations

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 
-from acp_adapter.export.story import Turn
-from agent_core.providers.base import Usage
-from agent_core.sessions.records import SessionRecord
-
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _SHORT = 10
 _THOUSAND, _MILLION = 1_000, 1_000_000
@@ -49,40 +45,6 @@ def moment(seconds: float, zone: tzinfo | None = None) -> str:
 def local(seconds: float, zone: tzinfo | None = None) -> datetime:
     """Seconds since the epoch as a time in `zone` (None: where this runs)."""
     return datetime.fromtimestamp(seconds, UTC).astimezone(zone)
-
-
-def turn_figures(turn: Turn) -> list[str]:
-    """What a turn took: `1 min 12 s`, `≈ 3.4k tokens`, `$0.02`."""
-    figures = [duration(turn.seconds), f"{'≈ ' if turn.is_estimate else ''}{count(turn.tokens)} tokens"]
-    return figures if turn.cost is None else [*figures, dollars(turn.cost)]
-
-
-def ending(turn: Turn) -> str:
-    """How a turn ended, where a reader should know; '' for one that simply ended."""
-    match turn.outcome:
-        case "end_turn" | "command" | "reset":
-            return ""
-        case "cancelled":
-            return "Cancelled."
-        case "error":
-            return turn.note or "It failed."
-        case "max_tokens":
-            return "The model's answer was cut at its greatest length."
-        case "max_turn_requests":
-            return "The turn used up its model requests."
-        case "refusal":
-            return "The model refused."
-        case None | "":
-            return "It did not end: it was interrupted, or still runs."
-        case other:
-            return f"It ended with {other}."
-
-
-def token_totals(session: SessionRecord) -> list[str]:
-    """`120k in`, `4.2k out`, `80k cached`, as far as the numbers are known and not 0."""
-    usage: Usage = session.spent.usage
-    numbers = ((usage.input_tokens, "in"), (usage.output_tokens, "out"), (usage.cached_tokens, "cached"))
-    return [f"{count(number)} {name}" for number, name in numbers if number]
 
 
 def _two(many: int, name: str, few: int, small: str) -> str:

@@ -6,12 +6,14 @@ import json
 import os
 import stat
 from pathlib import Path
+from typing import Any, TypeGuard
 
-from acp_adapter.recording.reading import is_entry
 from agent_core.errors import RequestError
 from tools.os_flags import O_CLOEXEC, O_NONBLOCK
 
 _FIRST_LINE = 1_000_000
+_LONGEST = 1e9
+"""Seconds, more than thirty years: no recording lasts so long, and what is said of more is not a time."""
 
 
 def open_recording(path: Path) -> int:
@@ -72,3 +74,15 @@ def _is_recording(line: bytes) -> bool:
         return is_entry(json.loads(line))
     except (ValueError, RecursionError):
         return False
+
+
+def is_entry(entry: object) -> TypeGuard[dict[str, Any]]:
+    """Whether this is what a line of a recording holds."""
+    match entry:
+        case {"recording": int()}:
+            return True
+        case {"dir": "in" | "out", "t": int() | float() as at, "frame": _}:
+            return -_LONGEST < at < _LONGEST
+        case {"dir": "in" | "out", "t": int() | float() as at, "line": str()}:
+            return -_LONGEST < at < _LONGEST
+    return False

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import field
-from typing import Any, TypeGuard
+from typing import Any
 
 from acp_adapter.recording.frames import Frame
+from acp_adapter.recording.opening import is_entry
 from agent_core.errors import RequestError
 from tools.light_dataclass import dataclass
-
-_LONGEST = 1e9
-"""Seconds, more than thirty years: no recording lasts so long, and what is said of more is not a time."""
 
 
 @dataclass(slots=True)
@@ -66,18 +64,6 @@ def _entry(line: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return entry if is_entry(entry) else None
-
-
-def is_entry(entry: object) -> TypeGuard[dict[str, Any]]:
-    """Whether this is what a line of a recording holds."""
-    match entry:
-        case {"recording": int()}:
-            return True
-        case {"dir": "in" | "out", "t": int() | float() as at, "frame": _}:
-            return -_LONGEST < at < _LONGEST
-        case {"dir": "in" | "out", "t": int() | float() as at, "line": str()}:
-            return -_LONGEST < at < _LONGEST
-    return False
 
 
 def _frame(entry: dict[str, Any], place: int) -> Frame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,9 @@ from typing import IO
 from acp_adapter.cli.client.errors import AgentDied, AgentNotStarted
 from tools.environments.process_groups import APART, signal_group
 from tools.os_flags import SIGKILL
+
+SERVER = (sys.executable, "-P", "-m", "acp_adapter")
+"""The command that starts the server of this program."""
 
 _STDERR_LINES = 20
 # Ours may try for some seconds to store what another program kept it from storing.

@@ -148,5 +148,5 @@ def _paths(tool_call: dict[str, Any]) -> Iterator[str]:
             yield str(item["path"])
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []

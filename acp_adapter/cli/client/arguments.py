@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from acp_adapter.cli.client.agent_process import SERVER
 from acp_adapter.cli.client.approve import POLICIES, Policy
 from acp_adapter.cli.client.conversation import Earlier
 from acp_adapter.cli.command_line import (
@@ -19,8 +20,6 @@ from acp_adapter.cli.command_line import (
     standard_input,
     typed_text,
 )
-
-SERVER = (sys.executable, "-P", "-m", "acp_adapter")
 
 _EPILOG = """\
 how questions are answered (--approve):

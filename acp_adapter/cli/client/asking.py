@@ -11,10 +11,9 @@ from dataclasses import replace
 
 from acp_adapter.cli.client.interrupts import Interrupts
 from acp_adapter.cli.terminal.drawing import Drawing
-from acp_adapter.cli.terminal.keys import Keys, TerminalGone, single_keys
 from acp_adapter.cli.terminal.menu import Menu
 from acp_adapter.cli.terminal.style import Style
-from acp_adapter.cli.terminal.typed import read_line
+from acp_adapter.cli.terminal.typed import Keys, TerminalGone, read_line, single_keys
 
 _SECONDS_TO_LOOK_UP = 0.2  # for a signal, or that nobody waits for the answer any more
 _LONGEST_LINE = 65536

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from acp_adapter.cli.client.agent_process import SERVER
 from acp_adapter.cli.client.approve import Approver
-from acp_adapter.cli.client.arguments import SERVER
 from acp_adapter.cli.client.client import AcpClient
 from acp_adapter.cli.client.conversation import Opened, open_session, send_prompt
 from acp_adapter.cli.client.errors import AgentRefused, ClientError

@@ -11,7 +11,7 @@ from pathlib import Path
 from acp_adapter.cli.command_line import command_parser
 from acp_adapter.cli.sessions.files import new_file
 from acp_adapter.cli.terminal.failing import say_failed
-from acp_adapter.cli.terminal.safe_text import one_line
+from acp_adapter.cli.terminal.safe_text import one_line, whole
 from agent_core.errors import RequestError
 
 FAILED = 1
@@ -45,8 +45,7 @@ def main(argv: list[str]) -> int:
 
 
 def _write_page(file: Path, options: argparse.Namespace) -> int:
-    from acp_adapter.export.markup import whole  # noqa: PLC0415 - not for --help
-    from acp_adapter.recording.choosing import Span  # noqa: PLC0415 - the same
+    from acp_adapter.recording.choosing import Span  # noqa: PLC0415 - not for --help
     from acp_adapter.recording.page import to_page  # noqa: PLC0415 - the same
     from acp_adapter.recording.reading import read_recordings  # noqa: PLC0415 - the same
 

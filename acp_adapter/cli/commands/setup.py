@@ -101,23 +101,27 @@ def _carried_out(options: SetupOptions, decided: _Decided | None, person: Person
 
 def _asked(config: Configuration, options: SetupOptions, person: Person) -> Wanted:
     """What the person chooses; what the command line says is not asked."""
-    from acp_adapter.cli.setup import choosing  # noqa: PLC0415 - loads what resolves models
+    from acp_adapter.cli.setup.choosing import (  # noqa: PLC0415 - loads what resolves models
+        at_address,
+        choose_key,
+        choose_model,
+        choose_server,
+        offers,
+        with_new_key,
+    )
     from acp_adapter.cli.setup.plan import Wanted, choice_for, configured_provider, server_of  # noqa: PLC0415
     from agent_core.providers.catalog import check_address  # noqa: PLC0415
 
     if options.provider:
         address = check_address(options.base_url) if options.base_url else ""
-        wanted = choosing.at_address(config, person, Wanted(server_of(config, options.provider).name, address))
+        wanted = at_address(config, person, Wanted(server_of(config, options.provider).name, address))
     else:
-        wanted = choosing.choose_server(config, person, choosing.offers(config, _servers_here(person)))
-    if options.key is None:
-        wanted = choosing.choose_key(config, person, wanted)
-    else:
-        wanted = choosing.with_new_key(config, wanted, options.key)
+        wanted = choose_server(config, person, offers(config, _servers_here(person)))
+    wanted = choose_key(config, person, wanted) if options.key is None else with_new_key(config, wanted, options.key)
     if options.model:
         return replace(wanted, model=options.model)
     current = config.settings.model.default or "" if configured_provider(config) == wanted.provider else ""
-    return replace(wanted, model=choosing.choose_model(person, choice_for(config, wanted), current))
+    return replace(wanted, model=choose_model(person, choice_for(config, wanted), current))
 
 
 def _servers_here(person: Person) -> tuple[FoundServer, ...]:

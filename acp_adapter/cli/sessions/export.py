@@ -11,9 +11,8 @@ from typing import BinaryIO
 
 from acp_adapter.cli.sessions.files import new_file
 from acp_adapter.cli.sessions.listing import every_session
-from acp_adapter.cli.terminal.safe_text import one_line, safe_text
+from acp_adapter.cli.terminal.safe_text import one_line, safe_text, whole
 from acp_adapter.export.as_markdown import to_markdown
-from acp_adapter.export.markup import whole
 from acp_adapter.export.page import to_html
 from acp_adapter.export.trajectory import is_completed, to_trajectory
 from agent_core.config import load

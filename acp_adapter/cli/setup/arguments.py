@@ -7,11 +7,14 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from acp_adapter.cli.command_line import add_model_options, add_profile, command_parser, standard_input
 from acp_adapter.cli.editors.table import EDITORS
-from acp_adapter.cli.setup.key_store import Store
 from acp_adapter.cli.setup.tool_keys import TOOL_KEYS, problem_of
+
+if TYPE_CHECKING:
+    from acp_adapter.cli.setup.key_store import Store
 
 _EPILOG = """\
 Without options it asks who serves the model, for the key and for the model, and asks the model one short question.

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-
 from acp_adapter.cli.terminal.safe_text import visible_text
 from acp_adapter.cli.terminal.style import Colour, Style
-from tools.text.diffs import with_short_lines
 
 _HEADER_LINES = 2
 _MOST_LINES = 120
@@ -22,6 +19,10 @@ def diff_lines(path: str, before: str | None, after: str, style: Style) -> list[
 
 def diff_and_rest(path: str, before: str | None, after: str, style: Style) -> tuple[list[str], list[str]]:
     """The lines of the change that are shown, and those for whom it is too long; all are coloured."""
+    import difflib  # noqa: PLC0415 - most of what is shown is no change
+
+    from tools.text.diffs import with_short_lines  # noqa: PLC0415 - the doctor starts where another `tools` is found
+
     old_name, new_name = path if before is not None else "/dev/null", path
     # The ends of lines are told only where they change: then nothing else may.
     is_told = before is not None and ("\r\n" in before) != ("\r\n" in after)

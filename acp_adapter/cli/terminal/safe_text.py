@@ -17,6 +17,7 @@ _UNSEEN = re.compile(
 )
 """Those, and the others that a person does not see."""
 _LAST_OF_TWO_DIGITS = 0xFF
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def safe_text(text: str) -> str:
@@ -44,6 +45,11 @@ def one_line(text: str) -> str:
     if not lines:
         return ""
     return lines[0] if len(lines) == 1 else f"{lines[0]} ..."
+
+
+def whole(value: str) -> str:
+    """`value` with a replacement character for what no encoding can hold."""
+    return _LONE_SURROGATE.sub("\ufffd", value)
 
 
 def _number(sign: re.Match[str]) -> str:
