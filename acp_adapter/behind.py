@@ -21,7 +21,7 @@ from agent_core.errors import HermesError, SettingsError
 from agent_core.events import Noticed, OwnTurn
 from agent_core.interrupt import CancelToken
 from agent_core.settings.background import BackgroundPart
-from tools.asking import Field, PersonQuestion
+from tools.agent_ports import Field, PersonQuestion
 from tools.errors import ToolInterrupted
 
 if TYPE_CHECKING:

@@ -55,7 +55,7 @@ def logged_error(problem: BaseException, what: str) -> WireError:
 
 def make_error(code: int, text: str) -> WireError:
     """An error object whose text is one line of bounded length."""
-    from tools.redaction.redactor import redact  # noqa: PLC0415 - most sessions have no errors
+    from tools.redaction import redact  # noqa: PLC0415 - most sessions have no errors
 
     line = redact(" ".join(text.split()))
     line = line if len(line) <= _MAX_TEXT else f"{line[:_MAX_TEXT]}…"

@@ -46,7 +46,7 @@ from agent_core.messages import INTERRUPTED_RESULT, Message
 from agent_core.prompt_parts import SaidText
 from agent_core.providers.choice import USUAL_WINDOW
 from agent_core.sessions.store import Journal
-from tools.asking import PersonAnswer, PersonPage, PersonQuestion
+from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion
 from tools.context import TodoItem
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from acp_adapter import __version__
 from agent_core.signed_out import FILE_NAME as SIGNED_OUT
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC, O_NONBLOCK
+from tools.os_compat import O_CLOEXEC, O_NONBLOCK
 
 if TYPE_CHECKING:
     from acp_adapter.capabilities import ClientCapabilities

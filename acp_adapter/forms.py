@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from tools.asking import Field, PersonQuestion, Value
+from tools.agent_ports import Field, PersonQuestion, Value
 
 _OTHER = "_other"
 _OTHER_TITLE = "Something else"

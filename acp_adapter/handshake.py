@@ -20,7 +20,7 @@ from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.first_answer import FirstAnswer, Shown
 from agent_core.errors import HermesError, RequestError
 from tools.light_dataclass import dataclass
-from tools.paths import one_slash
+from tools.os_compat import one_slash
 
 if TYPE_CHECKING:
     from agent_core.choices import SessionChoices

@@ -70,7 +70,7 @@ def _without_secrets(text: str) -> str:
     """The text without secrets, those of the settings too where these can be read."""
     import os  # noqa: PLC0415
 
-    from tools.redaction.redactor import Redactor  # noqa: PLC0415 - as above
+    from tools.redaction import Redactor  # noqa: PLC0415 - as above
 
     redactor = Redactor()
     try:

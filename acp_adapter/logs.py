@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agent_core.home import Home
-    from tools.redaction.redactor import Redact
+    from tools.redaction import Redact
 
 _FORMAT = "%(asctime)s %(levelname)s session=%(session)s turn=%(turn)s %(name)s [%(threadName)s] %(message)s"
 _MAX_BYTES = 5 * 1024 * 1024
@@ -39,7 +39,7 @@ def silence_early_logs() -> None:
 def set_up_logs(home: Home, *, verbose: bool, redacting: Redact | None = None) -> None:
     """Log to `logs/hermes-acp.log`, and to stderr if `verbose`; each record passes `redacting`, or `redact`."""
     from acp_adapter.shared_log import SharedLog  # noqa: PLC0415 - after the first answer
-    from tools.redaction.redactor import redact  # noqa: PLC0415 - the same
+    from tools.redaction import redact  # noqa: PLC0415 - the same
 
     root = logging.getLogger()
     root.setLevel(logging.DEBUG if verbose else logging.INFO)

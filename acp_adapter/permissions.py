@@ -106,7 +106,7 @@ class EditorApprover:
             ToolInterrupted: the turn is over, or the question became needless.
         """
         from acp_adapter.questions import EditorQuestions  # noqa: PLC0415 - most people only click
-        from tools.asking import Field, PersonQuestion  # noqa: PLC0415 - as above
+        from tools.agent_ports import Field, PersonQuestion  # noqa: PLC0415 - as above
 
         asked = PersonQuestion(text, (Field(**field, required=False),), question.tool_call_id)
         told = EditorQuestions(self._calls, self._client, timeout=self._timeout).ask(asked, interrupt)

@@ -27,7 +27,7 @@ from agent_core.home import Home
 if TYPE_CHECKING:
     from acp_adapter.recording.recorder import Recorder
     from agent_core.config import ConfigSource, Configuration
-    from tools.redaction.redactor import Redactor
+    from tools.redaction import Redactor
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +110,7 @@ class _Own:
 
     @property
     def redactor(self) -> Redactor:
-        from tools.redaction.redactor import Redactor  # noqa: PLC0415 - the same
+        from tools.redaction import Redactor  # noqa: PLC0415 - the same
 
         with self._lock:
             if self._redactor is None:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.editor_calls import EditorCalls, EditorGone, EditorProblem, EditorRefused, EditorSilent
 from acp_adapter.forms import UnfitValue, WrongForm, as_text, read_form, requested_schema
-from tools.asking import PersonAnswer, PersonPage, PersonQuestion
+from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
 

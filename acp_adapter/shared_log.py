@@ -6,7 +6,7 @@ import logging
 import os
 from pathlib import Path
 
-from tools.os_flags import O_CLOEXEC
+from tools.os_compat import O_CLOEXEC
 
 
 class SharedLog(logging.Handler):
@@ -77,7 +77,7 @@ class SharedLog(logging.Handler):
 
     def _move_aside(self, file: int) -> bool:
         """Whether it is done, here or elsewhere; False while another process is at it, who may take long."""
-        from tools.file_locks import lock  # noqa: PLC0415 - few records find it full
+        from tools.os_compat import lock  # noqa: PLC0415 - few records find it full
 
         try:
             lock(file)

@@ -12,7 +12,7 @@ from acp_adapter.editor_calls import EditorCalls
 from agent_core.interrupt import CancelToken
 from agent_core.workspace import Workspace
 from tools.ports import FileSystem
-from tools.toolbox import Toolbox
+from tools.registry import Toolbox
 
 if TYPE_CHECKING:
     from agent_core.mcp.session_servers import SessionServers

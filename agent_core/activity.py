@@ -12,7 +12,7 @@ from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested, Ca
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from tools.asking import PersonAnswer, PersonPage, PersonQuestion
+    from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion
     from tools.ports import Interrupt
 
 Kind = Literal["idle", "waiting_for_model", "receiving", "running", "asking", "compressing"]

@@ -18,7 +18,7 @@ from tools.ports import Interrupt
 from tools.result import ToolResult
 
 if TYPE_CHECKING:
-    from tools.asking import PersonAnswer, PersonPage, PersonQuestion
+    from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,8 @@ from agent_core.project_policy import FILE, ProjectPolicy, policy_in, unreadable
 from agent_core.providers.resolve import variables_named
 from agent_core.settings.model import Settings
 from tools.approval.rules.paths import below_home, moved, with_real_places
-from tools.environments.resolving import real_path
 from tools.errors import FileMissing, ToolError
-from tools.files.history import FileHistory, NoHistory
+from tools.ports import FileHistory, NoHistory, real_path
 
 if TYPE_CHECKING:
     from agent_core.background.news import News

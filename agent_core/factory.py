@@ -49,10 +49,9 @@ from agent_core.telemetry.exporting import Traces
 from agent_core.workspace import Workspace
 from agent_core.workspaces import Workspaces
 from tools.ports import Interrupt
-from tools.redaction.redactor import Redactor
-from tools.registry import registry
+from tools.redaction import Redactor
+from tools.registry import Toolbox, registry
 from tools.result import ResultImage
-from tools.toolbox import Toolbox
 from tools.toolsets import load_tools
 
 if TYPE_CHECKING:

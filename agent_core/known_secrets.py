@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from agent_core.kept_variables import KeptVariables
 from agent_core.providers.shared_file import SharedFileError
 from agent_core.providers.token_store import FILE_NAME, TokenStore
-from tools.redaction.known import secret_values
+from tools.redaction import secret_values
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration

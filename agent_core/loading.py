@@ -6,7 +6,7 @@ from agent_core.compressing.engines import engine_of
 from agent_core.containing import find_sandbox, load_sandbox
 from agent_core.settings.context import CompressionPart
 from tools.approval.commands import load_classifier
-from tools.redaction.redactor import redact
+from tools.redaction import redact
 from tools.toolsets import get_tool_definitions
 from tools.untrusted.scanner import scan
 

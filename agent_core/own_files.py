@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-from tools.os_flags import O_CLOEXEC, O_NOCTTY, O_NONBLOCK
+from tools.os_compat import O_CLOEXEC, O_NOCTTY, O_NONBLOCK
 
 
 def open_file(path: Path) -> BinaryIO:

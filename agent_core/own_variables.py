@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from tools.home_tools.sources import exported
+from tools.home_tools import exported
 
 
 class OwnVariables(Mapping[str, str]):

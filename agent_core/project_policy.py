@@ -19,7 +19,7 @@ from agent_core.prompt.context_files.settings import ContextNarrowing
 from tools.approval.rules.parsing import RuleError, parse_rule
 from tools.approval.rules.rule import PermissionRule
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC, O_NONBLOCK
+from tools.os_compat import O_CLOEXEC, O_NONBLOCK
 
 ApprovalMode = Literal["auto", "all", "off"]
 

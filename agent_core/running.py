@@ -17,8 +17,8 @@ from agent_core.activity import Activity, Doing, span
 from agent_core.sessions.live.leases import ProcessIdentity, is_alive
 from agent_core.sessions.records import Holder
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC, O_NOFOLLOW
-from tools.redaction.redactor import redact
+from tools.os_compat import O_CLOEXEC, O_NOFOLLOW
+from tools.redaction import redact
 
 log = logging.getLogger(__name__)
 

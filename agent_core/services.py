@@ -26,14 +26,14 @@ from agent_core.providers.made_once import RequestParts
 from agent_core.providers.pricing import Spent
 from agent_core.sessions.kept_state import KeptState
 from agent_core.turn.sound_history import SoundHistory
+from tools.agent_ports import SessionRecall
 from tools.approval.approvals import Approvals
-from tools.calling.by_name import MORE_TOOLS
 from tools.context import TodoItem
 from tools.errors import ToolError
 from tools.ports import Interrupt
-from tools.recall import SessionRecall
 from tools.registry import ToolEntry
 from tools.result import ResultImage, ToolResult
+from tools.toolsets import MORE_TOOLS
 
 if TYPE_CHECKING:
     from agent_core.calls.nested import NestedCalls
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from agent_core.sessions.store import SessionStore
     from agent_core.skills.session_skills import SessionSkills
     from agent_core.telemetry.port import SessionTrace
+    from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion
     from tools.approval.plan import PlanAnswer
-    from tools.asking import PersonAnswer, PersonPage, PersonQuestion
-    from tools.delegation_port import Delegation
+    from tools.context import Delegation
     from tools.memory_port import Memory
 
 log = logging.getLogger(__name__)
@@ -235,7 +235,7 @@ class TurnServices:
 
     def ask(self, question: PersonQuestion | PersonPage, interrupt: Interrupt) -> PersonAnswer:
         """Put a question to the person and wait for the answer."""
-        from tools.asking import PersonAnswer  # noqa: PLC0415 - few turns ask
+        from tools.agent_ports import PersonAnswer  # noqa: PLC0415 - few turns ask
 
         if self._callbacks.ask_callback is None:
             return PersonAnswer("unavailable")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from agent_core.errors import AuthRequired, HermesError, SettingsError
-from tools.os_flags import O_CLOEXEC
+from tools.os_compat import O_CLOEXEC
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration

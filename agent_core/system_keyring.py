@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent_core.errors import SettingsError
-from tools.extras import install_line
+from tools.errors import install_line
 
 if TYPE_CHECKING:
     from agent_core.home import Home

@@ -9,10 +9,15 @@ from agent_core.config import Configuration
 from agent_core.providers.catalog import SERVICES
 from agent_core.providers.resolve import variables_named
 from agent_core.settings.model import Settings
-from tools.browser.settings import BrowserSettings
-from tools.settings import TerminalSettings, ToolSettings
-from tools.shell.passthrough import Passthrough
-from tools.web.settings import KEY_VARIABLES, SearchKeys, WebSettings
+from tools.settings import (
+    KEY_VARIABLES,
+    BrowserSettings,
+    Passthrough,
+    SearchKeys,
+    TerminalSettings,
+    ToolSettings,
+    WebSettings,
+)
 
 
 def tool_settings(config: Configuration) -> ToolSettings:

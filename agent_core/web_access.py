@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tools.approval.gate import Gate
-from tools.web.settings import WebSettings
+from tools.settings import WebSettings
 
 if TYPE_CHECKING:
     from tools.environments.http_search import EngineSearch
     from tools.environments.http_web import HttpWeb
-    from tools.web.port import Web
+    from tools.ports import Web
 
 
 class WebAccess:

@@ -31,14 +31,12 @@ from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalEnvironment
 from tools.environments.local_files import LocalFileSystem
 from tools.environments.local_processes import LocalProcesses
-from tools.files.history import FileHistory, NoHistory
 from tools.files.seen import FilesSeen
 from tools.light_dataclass import dataclass
-from tools.ports import Environment, FileSystem
+from tools.ports import Environment, FileHistory, FileSystem, NoHistory
+from tools.registry import Toolbox
 from tools.settings import TerminalSettings, ToolSettings
-from tools.shell.memory import ShellMemory
-from tools.shell.processes import Processes
-from tools.toolbox import Toolbox
+from tools.shell.session import Processes, ShellMemory
 
 if TYPE_CHECKING:
     from agent_core.browser.session_browser import SessionBrowser
@@ -46,12 +44,11 @@ if TYPE_CHECKING:
     from agent_core.far_copy.session_copy import SessionCopy
     from agent_core.lsp.diagnostics import LanguageServers
     from agent_core.skills.session_skills import SessionSkills
+    from tools.agent_ports import McpServers, McpTools
     from tools.browser.port import BrowserPort
     from tools.environments.backends import Elsewhere
-    from tools.mcp_port import McpServers, McpTools
     from tools.memory_port import Memory
-    from tools.programs.port import Programs
-    from tools.web.port import Web
+    from tools.ports import Programs, Web
 
 
 @dataclass(frozen=True, slots=True)

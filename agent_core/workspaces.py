@@ -36,14 +36,13 @@ from agent_core.workspace import CallIdentity, Workspace, local_workspace
 from tools.approval.kept_grants import FILE_NAME as PERMISSIONS_FILE
 from tools.approval.kept_grants import KeptGrants
 from tools.approval.rules.paths import moved, places_denied
-from tools.browser.finding import can_browse
-from tools.browser.settings import BrowserSettings
-from tools.calling.remembered_check import RememberedCheck
+from tools.browser.port import can_browse
 from tools.environments.git import git_root
 from tools.environments.guardian import Guardian
 from tools.environments.own_programs import PROGRAMS
-from tools.files.history import FileHistory, NoHistory
-from tools.toolbox import Toolbox
+from tools.ports import FileHistory, NoHistory
+from tools.registry import RememberedCheck, Toolbox
+from tools.settings import BrowserSettings
 
 if TYPE_CHECKING:
     from agent_core.browser.session_browser import SessionBrowser

@@ -23,7 +23,7 @@ from agent_core.sessions.records import NewSession
 from agent_core.sessions.search.index import index_pending
 from benchmarks.figures import HERMES, MEGABYTES, RAW, Quantity, Samples, Section
 from benchmarks.stage import Stage
-from tools.recall import RecallQuery
+from tools.agent_ports import RecallQuery
 from tools.result import ShownOutput, ToolResult
 
 _APPENDS = 500

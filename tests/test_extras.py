@@ -23,19 +23,17 @@ from agent_core.providers.sdk import sign_ins
 from agent_core.telemetry import exporting
 from tests.support.choices import choice_for
 from tests.support.tool_context import call, make_context
-from tools.browser.finding import missing
+from tools.browser.port import missing
 from tools.documents.kinds import document_of
 from tools.documents.reading import document_text
 from tools.environments.far.cloud.backend import need
 from tools.environments.guardian import Guardian
 from tools.environments.http_search import ask_engines
-from tools.errors import CommandError, ToolError
-from tools.extras import install_line
+from tools.errors import CommandError, ToolError, install_line
 from tools.outline import languages
+from tools.ports import WebError
 from tools.toolsets import load_builtin_tools
-from tools.web.markdown import html_to_text
-from tools.web.pdf_text import pdf_text
-from tools.web.port import WebError
+from tools.web.reading import html_to_text, pdf_text
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = frozenset(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]) - {"dev"}

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tools import arguments
-from tools.asking import Field, PersonAnswer, PersonQuestion, wants_secret
+from tools.agent_ports import Field, PersonAnswer, PersonQuestion, wants_secret
 from tools.context import require_context
 from tools.errors import ToolError
 from tools.registry import registry

@@ -8,8 +8,16 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from tools import arguments
-from tools.context import ToolContext, require_context
-from tools.delegation_port import AgentBegun, AgentReport, AgentRole, AgentTask, Delegation, told_limits
+from tools.context import (
+    AgentBegun,
+    AgentReport,
+    AgentRole,
+    AgentTask,
+    Delegation,
+    ToolContext,
+    require_context,
+    told_limits,
+)
 from tools.errors import ToolError
 from tools.registry import registry
 from tools.result import Shown, ShownText, ToolResult, ok

@@ -1,21 +1,156 @@
-"""`execute_code`: run a Python program that calls tools."""
+"""Tool execute_code: the functions that a program gets, and what is told of its end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from tools import arguments
 from tools.context import AgentServices, ToolContext, require_context
 from tools.errors import ToolError, ToolInterrupted
-from tools.ports import Interrupt
-from tools.programs.port import Program, Programs
-from tools.programs.stubs import NAMES, described, module_text
-from tools.programs.telling import told
+from tools.light_dataclass import dataclass
+from tools.ports import CommandOutcome, Interrupt, Program, ProgramOutcome, Programs
 from tools.registry import registry
-from tools.result import ToolResult, error
-from tools.shell.live_text import LiveText
+from tools.result import ShownOutput, ToolResult, ended_with, error
+from tools.shell.commands import NO_OUTPUT, LiveText, conventional_code, end_of, put_back_of
+from tools.text.terminal_output import for_model
+
+# The functions by which a program calls tools: their text for the program, and their names for the model.
+
+
+@dataclass(frozen=True, slots=True)
+class Stub:
+    """A function that calls the tool of its name.
+
+    Attributes:
+        parameters: as they stand in its definition; what is None is not passed on.
+        returns: the keys of the dict that comes back, for the model.
+        more: what may be named beside the parameters.
+    """
+
+    name: str
+    parameters: str
+    returns: str
+    more: str = ""
+
+
+STUBS = (
+    Stub("read_file", "path, offset=None, limit=None", "content (whole text, unnumbered), total_lines"),
+    Stub("write_file", "path, content", "status"),
+    Stub("patch", "path=None, old_string=None, new_string=None, replace_all=None, patch=None", "diff", "edits"),
+    Stub(
+        "search_files",
+        "pattern, target='content', path='.', file_glob=None, limit=1000, offset=0",
+        "matches [{path, line, text}] or files, next_offset if more",
+        "type output_mode context fixed ignore_case multiline include_ignored",
+    ),
+    Stub(
+        "terminal",
+        "command, timeout=None, workdir=None",
+        "output, exit_code",
+        "background pty unsandboxed notify_on_complete watch_patterns",
+    ),
+    Stub("web_search", "query, limit=None", "results"),
+    Stub("web_extract", "urls", "results", "char_limit"),
+)
+"""The tools that a program may call, if the session has them."""
+
+_NOT_NEEDED = re.compile(r"=(?!1)\S+")
+
+NAMES = frozenset(stub.name for stub in STUBS)
+
+
+def offered(tools: Collection[str]) -> tuple[Stub, ...]:
+    """Those of the stubs whose tools are among `tools`."""
+    return tuple(stub for stub in STUBS if stub.name in tools)
+
+
+def module_text(tools: Collection[str]) -> str:
+    """Python for the end of the module `hermes_tools`: a function for each of these tools that a program may call."""
+    return "\n\n".join(_definition(stub) for stub in offered(tools)) + "\n"
+
+
+def described(tools: Collection[str]) -> Iterator[str]:
+    """A line for each function, for the model: all that it takes, what need not be given with a `?`."""
+    for stub in offered(tools):
+        takes = [_NOT_NEEDED.sub("?", part) for part in stub.parameters.split(", ")]
+        yield f"{stub.name}({', '.join((*takes, *(f'{name}?' for name in stub.more.split())))}) → {stub.returns}"
+
+
+def _definition(stub: Stub) -> str:
+    return (
+        f"def {stub.name}({stub.parameters}, **more):\n"
+        f'    """Call {stub.name}; gives a dict: {stub.returns}."""\n'
+        f"    return _call({stub.name!r}, locals())\n"
+    )
+
+
+# What is told of a program that has ended: its output, what its end means, and which calls it has made.
+
+
+def told(program: Program, outcome: ProgramOutcome, strangers: Collection[str]) -> ToolResult:
+    """What the model and the person get of it.
+
+    Args:
+        strangers: tools whose results others have written; what a program that called one prints may be theirs.
+    """
+    ended = outcome.command
+    code = conventional_code(ended)
+    payload: dict[str, Any] = {"output": for_model(ended.output), "exit_code": code}
+    if ended.timed_out:
+        payload["timed_out"] = True
+    if ended.truncated_chars:
+        payload["truncated_chars"] = ended.truncated_chars
+        if ended.saved is not None:
+            payload["full_output"] = str(ended.saved.path)
+    if outcome.calls:
+        payload["calls"] = dict(outcome.calls)
+    if notes := [note for note in (_end(program, ended), _refused(ended), put_back_of(ended)) if note]:
+        payload["note"] = " ".join(notes)
+    calls = ", ".join(f"{name} {count}" for name, count in outcome.calls.items())
+    ending = [*end_of(ended, code), f"calls: {calls}" if calls else "", *notes]
+    return ToolResult(
+        ended_with(payload["output"] or NO_OUTPUT, ending),
+        shown=(ShownOutput(ended.output, ended.exit_code, ended.signal),),
+        facts={
+            "cwd": str(program.cwd),
+            "exit_code": ended.exit_code,
+            **({"signal": ended.signal} if ended.signal else {}),
+            **({"timed_out": True} if ended.timed_out else {}),
+            "duration": round(ended.duration, 3),
+            "calls": dict(outcome.calls),
+            **({"saved": ended.saved.facts()} if ended.saved else {}),
+        },
+        failed=code != 0,
+        changed=ended.changed,
+        untrusted=not outcome.calls.keys().isdisjoint(strangers),
+        value=lambda: {**payload, "output": ended.output},
+    )
+
+
+def _end(program: Program, ended: CommandOutcome) -> str:
+    if ended.timed_out:
+        return (
+            f"It was still running after {program.limits.timeout:g} s and was ended. Do less in one program, or run "
+            "what takes long with terminal(background=true)."
+        )
+    return f"Ended by {ended.signal}." if ended.signal else ""
+
+
+def _refused(ended: CommandOutcome) -> str:
+    if ended.unreached:
+        return f"Not reached: {'; '.join(ended.unreached)}. Do not try another way."
+    if not ended.refused:
+        return ""
+    return f"The sandbox kept it from {ended.refused}. " + (
+        ended.kept_in
+        or "If the task needs that, do that part with terminal(unsandboxed=true): then the user is asked."
+    )
+
+
+# `execute_code`: run a Python program that calls tools.
 
 _SCHEMA = {
     "type": "object",

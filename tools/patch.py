@@ -8,7 +8,7 @@ from typing import Any
 from tools import arguments
 from tools.context import require_context
 from tools.errors import ToolError
-from tools.patching.paths import paths_of
+from tools.patching.v4a import paths_of
 from tools.registry import registry
 from tools.result import ToolResult
 
@@ -70,7 +70,7 @@ def patch(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     if text.strip() and replaces and not mode:
         raise ToolError("Give either old_string and new_string, or edits, or patch. Nothing was changed.")
     if text.strip() and not (replaces and mode == "replace"):
-        from tools.patching.applying import apply_patch  # noqa: PLC0415 - loaded when it is used
+        from tools.patching.hunks import apply_patch  # noqa: PLC0415 - loaded when it is used
 
         return apply_patch(text, arguments.text(args, "path", "").strip(), ctx)
     if not replaces and args.get("old_string") is None:
@@ -78,7 +78,7 @@ def patch(args: Mapping[str, Any], **kw: Any) -> ToolResult:
             "path, old_string and new_string are missing; or patch, which begins with *** Begin Patch and *** Update "
             "File: path. Nothing was changed."
         )
-    from tools.patching.editing import edit_file  # noqa: PLC0415 - loaded when it is used
+    from tools.patching.replacing import edit_file  # noqa: PLC0415 - loaded when it is used
 
     return edit_file(args, ctx)
 

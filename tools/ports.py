@@ -1,4 +1,5 @@
-"""The ports through which tools reach the world: files, commands, and the sign that a turn is over.
+"""The ports through which tools reach the world: files, search, commands, the web, programs, diagnostics, and the
+sign that a turn is over.
 
 `agent_core`, `acp_adapter` and `tools.environments` implement these Protocols. What belongs to a tool call, and the
 services of the agent, are in `tools.context`.
@@ -6,17 +7,117 @@ services of the agent, are in `tools.context`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, runtime_checkable
 
-from tools.files.searching import SearchQuery, SearchResult
+from tools.errors import ToolError
 from tools.light_dataclass import dataclass
-from tools.result import ChangedFile, SavedOutput
+from tools.result import ChangedFile, SavedOutput, ToolResult
+from tools.settings import ProgramSettings
 
 if TYPE_CHECKING:
     from tools.environments.sandbox.port import Confinement
+
+
+# What a search asks for and what it finds: the words of `FileSystem.search`.
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """One question to `FileSystem.search`.
+
+    Attributes:
+        pattern: regular expression for `content`, globs for `files`.
+        path: absolute file or directory to search.
+        target: look inside files or at their names.
+        glob: only files whose path matches it; with a `!` in front, only the others. Of several, with commas between
+            them, one has to match. What they mean is `tools.text.globs.settled`'s to say.
+        output: whole matches, file names only, or a count for each file.
+        limit, offset: the page of results; `context`: lines around each match.
+        type: only files of this kind, by ripgrep's names: py, ts, rust.
+        fixed: the pattern is the text itself.
+        ignore_case: of the pattern; globs always tell cases apart.
+        multiline: `.` matches line breaks too. A pattern that names a line break needs no such word.
+        include_ignored: search what `.gitignore` and its like name, too.
+    """
+
+    pattern: str
+    path: Path
+    target: Literal["content", "files"] = "content"
+    glob: str | None = None
+    output: Literal["content", "files_only", "count"] = "content"
+    limit: int = 50
+    offset: int = 0
+    context: int = 0
+    type: str | None = None
+    fixed: bool = False
+    ignore_case: bool = False
+    multiline: bool = False
+    include_ignored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A line (1-based) of a file; `line` 0 where the hit is the file itself. `is_match` False marks context."""
+
+    path: Path
+    line: int = 0
+    text: str = ""
+    count: int = 0
+    is_match: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NearMiss:
+    """What a search that found nothing would have found; each number is of files.
+
+    Attributes:
+        other_case: the text stands in them in other letter case.
+        ignored: they match, and `.gitignore` or its like names them.
+        binary: they match, and are no text.
+        example: one of the files that match in other case, or else that are ignored.
+    """
+
+    other_case: int = 0
+    ignored: int = 0
+    binary: int = 0
+    example: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """One page of hits and the total number of matches, or of files where files are listed.
+
+    A match is a matching line; where a match may span lines, it is each place that matches.
+
+    Attributes:
+        shown: how many of `total` the page holds.
+        truncated: there is more after this page.
+        skipped: files whose names were left out because reading them asks (keys, credentials).
+        partial: time ran out; `total` is what was found until then.
+        unreadable: files and directories that could not be opened.
+        near: what almost matched, where nothing did and it was quickly found out.
+    """
+
+    hits: tuple[SearchHit, ...]
+    total: int
+    truncated: bool = False
+    skipped: int = 0
+    shown: int = 0
+    partial: bool = False
+    unreadable: int = 0
+    near: NearMiss | None = None
+
+
+# The ports through which tools reach the world: files, commands, and the sign that a turn is over.
+#
+# `agent_core`, `acp_adapter` and `tools.environments` implement these Protocols. What belongs to a tool call, and
+# the
+# services of the agent, are in `tools.context`.
 
 
 class Interrupt(Protocol):
@@ -176,4 +277,250 @@ class Environment(Protocol):
 
     def close(self) -> None:
         """End every process that is still alive from earlier commands."""
+        ...
+
+
+# The port to whoever keeps what files were before they change, so that a person can take a turn back.
+#
+# The gated ports call it after the approval and right before the effect. It never fails: what it could not keep,
+# it
+# notes, and the person is told when they ask for it.
+
+TakeBack = Callable[[], None]
+"""Says of a change that it was not made, since something else was found than it was to be made from."""
+
+
+class FileHistory(Protocol):
+    """The history of one tool call. Paths are absolute with symbolic links resolved."""
+
+    def writing(self, path: Path, before: bytes | None, after: bytes | None) -> TakeBack:
+        """`path` is about to hold `after` in place of `before`; None stands for no file."""
+        ...
+
+    def moving(self, source: Path, target: Path) -> TakeBack:
+        """The file `source` is about to become `target`, where nothing is."""
+        ...
+
+    def command(
+        self, spec: CommandSpec, unkept: Callable[[str], object] = lambda _: None
+    ) -> AbstractContextManager[Sequence[ChangedFile]]:
+        """A command runs inside the `with`: what it overwrites, moves or deletes is kept where that can be foreseen,
+        and what it has changed is found afterwards: it is in the given sequence then, as far as it was seen.
+
+        Args:
+            unkept: is told, before the command runs, what could not be kept in time of what it would take. What it
+                raises keeps the command from running.
+        """
+        ...
+
+
+def nothing_noted() -> None:
+    """There is nothing to take back."""
+
+
+class NoHistory:
+    """Keeps nothing."""
+
+    def writing(self, path: Path, before: bytes | None, after: bytes | None) -> TakeBack:  # noqa: ARG002
+        """Do nothing."""
+        return nothing_noted
+
+    def moving(self, source: Path, target: Path) -> TakeBack:  # noqa: ARG002
+        """Do nothing."""
+        return nothing_noted
+
+    @contextmanager
+    def command(
+        self,
+        spec: CommandSpec,  # noqa: ARG002
+        unkept: Callable[[str], object] = lambda _: None,  # noqa: ARG002
+    ) -> Iterator[Sequence[ChangedFile]]:
+        """Do nothing."""
+        yield ()
+
+
+# Where a path leads: each file system knows that of its own files.
+
+
+@runtime_checkable
+class Resolves(Protocol):
+    """A file system whose links are not this machine's."""
+
+    def resolve(self, path: Path) -> Path:
+        """The absolute path with all links resolved; what is not there stays as it is named."""
+        ...
+
+
+def real_path(files: FileSystem, path: Path) -> Path:
+    """`path` with its symbolic links resolved, as `files` has them."""
+    return files.resolve(path) if isinstance(files, Resolves) else Path(os.path.realpath(path))
+
+
+def missing_root(path: Path, roots: Iterable[Path]) -> Path | None:
+    """Which of a session's directories `path` is below that is not there any more: moved or deleted meanwhile."""
+    return next((root for root in roots if path.is_relative_to(root) and not root.is_dir()), None)
+
+
+# The port to whoever finds problems in a file's text.
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One complaint. `line` and `column` count from 1; `source` is who complains, as «python» or «pylsp»."""
+
+    line: int
+    column: int
+    severity: Literal["error", "warning"]
+    message: str
+    source: str
+
+
+class Diagnostics(Protocol):
+    """Finds the problems that an edit made."""
+
+    def before(self, path: Path, text: str | None) -> object:
+        """What is wrong before the edit, for `after`; None stands for a file that is not there. Costs little."""
+        ...
+
+    def after(self, path: Path, text: str, baseline: object, interrupt: Interrupt) -> Sequence[Problem]:
+        """The problems of `text` that `baseline` did not have; whoever does not answer in time has none."""
+        ...
+
+
+# The port through which tools reach the web: requests and answers as plain values, under limits.
+
+Trouble = Literal["url", "address", "redirect", "connection", "tls", "timeout", "size", "answer"]
+"""What kind of failure it was: the URL itself; where it leads; the way there; what came back."""
+
+
+class WebError(ToolError):
+    """A request that came to nothing; the message says what to do. `kind` is for programs."""
+
+    def __init__(self, message: str, kind: Trouble) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+@dataclass(frozen=True, slots=True)
+class WebRequest:
+    """One request.
+
+    Attributes:
+        url: absolute, http or https, without a user name or password.
+        headers: beside our own; they are not sent on to another origin.
+        body: bytes to POST.
+        max_redirects: how many are followed; a POST follows none.
+        max_bytes: of the body, as sent and once unpacked; None leaves it to the settings.
+        timeout: seconds for all of it, without the time that the person takes to answer; None as above.
+        service: the search service that is asked, for the person to read; '' for a page.
+        query: what the service is asked.
+    """
+
+    url: str
+    method: Literal["GET", "POST"] = "GET"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    max_redirects: int = 5
+    max_bytes: int | None = None
+    timeout: float | None = None
+    service: str = ""
+    query: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WebResponse:
+    """What came back, whatever its status.
+
+    Attributes:
+        url: where it came from in the end, redirects followed.
+        headers: names in lower case.
+        body: unpacked, complete.
+    """
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class WebSearchHit:
+    """One result of a search."""
+
+    title: str
+    url: str
+    snippet: str = ""
+
+
+class Web(Protocol):
+    """HTTP, and the search that needs no key."""
+
+    def fetch(self, request: WebRequest, interrupt: Interrupt) -> WebResponse:
+        """Send the request and take the whole answer; any status is one.
+
+        Raises:
+            WebError: no answer, or one that is not taken.
+            Denied: the policy or the person said no. ToolInterrupted: the turn is over.
+        """
+        ...
+
+    def search(self, query: str, limit: int, interrupt: Interrupt) -> Sequence[WebSearchHit]:
+        """Ask public search engines without a key, at most `limit` results.
+
+        Raises:
+            WebError, Denied, ToolInterrupted: as above.
+        """
+        ...
+
+
+# The port to who runs programs that call tools.
+
+CallTool = Callable[[str, Mapping[str, Any], Interrupt], ToolResult]
+"""Makes one call of a tool: its name, its arguments, and what ends it. Raises ToolInterrupted when that has come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program to run.
+
+    Attributes:
+        code: Python.
+        cwd: the session's directory.
+        module: the text of the functions by which it calls tools (`tools.settings.stubs`).
+        limits: its time, calls and messages.
+        variables: what the session's shell has exported; None for one that a fresh shell has and this one has not.
+        save_to: the file for output that is too long to keep or to show, None for none.
+    """
+
+    code: str
+    cwd: Path
+    module: str
+    limits: ProgramSettings
+    variables: Mapping[str, str | None]
+    save_to: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramOutcome:
+    """How a program ended, as a command, and how many calls it has made of which tool."""
+
+    command: CommandOutcome
+    calls: Mapping[str, int]
+
+
+class Programs(Protocol):
+    """Where programs run."""
+
+    def run(
+        self, program: Program, call: CallTool, on_output: Callable[[str], None], interrupt: Interrupt
+    ) -> ProgramOutcome:
+        """Run to the end, the time-out or the cancel; nothing that the program has started is left then.
+
+        Args:
+            call: makes its calls; used from several threads.
+            on_output: sees its output as it comes.
+
+        Raises:
+            CommandError: it could not be started. Denied, ToolInterrupted: it may not run.
+        """
         ...

@@ -10,8 +10,8 @@ from tools.context import ToolContext, require_context
 from tools.errors import ToolError
 from tools.registry import registry
 from tools.result import Shown, ShownOutput, ShownText, ToolResult, plain
-from tools.shell.process_telling import body_of, describe, ending_of, listed, news, page
-from tools.shell.processes import Processes, ProcessInfo
+from tools.shell.commands import body_of, describe, ending_of, listed, news, page
+from tools.shell.session import Processes, ProcessInfo
 from tools.text.terminal_output import plain_text
 
 _ACTIONS = ("list", "poll", "log", "wait", "kill", "write", "submit", "close")

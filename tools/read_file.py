@@ -13,8 +13,7 @@ from typing import Any
 from tools import arguments
 from tools.context import ToolContext, require_context
 from tools.errors import Denied, FileAccessError, FileMissing, FileRefused, ToolError
-from tools.files.directory_listing import listing
-from tools.files.reading import FileReading, read_any
+from tools.files.reading import FileReading, listing, read_any
 from tools.registry import registry
 from tools.result import ShownText, ToolResult, ended_with, plain
 

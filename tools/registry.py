@@ -1,7 +1,4 @@
-"""The tool registry: what tools exist. It knows nothing else of the project, so that any module may register.
-
-A tool file calls `registry.register(...)` at its top level; `tools.calling.discovery` finds such files.
-"""
+"""What tools exist and whether they can be used, and the tools of one session."""
 
 from __future__ import annotations
 
@@ -10,12 +7,50 @@ import json
 import logging
 import os
 import threading
+import time
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Literal
 
-from tools.calling.remembered_check import Check, RememberedCheck
 from tools.light_dataclass import dataclass
+
+# A tool's own check of whether it can be used, asked no more often than is useful.
+
+Check = Callable[[], bool]
+
+_SECONDS = 30.0
+
+
+class RememberedCheck:
+    """A tool's own check, whose answer counts for 30 seconds; tools that share a check share its answer."""
+
+    __slots__ = ("_answer", "_asked", "_check", "_lock")
+
+    def __init__(self, check: Check) -> None:
+        self._check = check
+        self._lock = threading.Lock()
+        self._answer = False
+        self._asked: float | None = None
+
+    def __call__(self) -> bool:
+        """Ask, or give the answer that still counts. What the check raises is told once and counts as no."""
+        with self._lock:
+            now = time.monotonic()
+            if self._asked is not None and now - self._asked < _SECONDS:
+                return self._answer
+            self._answer, self._asked = False, now
+            self._answer = bool(self._check())
+            return self._answer
+
+    def forget(self) -> None:
+        """Ask again next time."""
+        with self._lock:
+            self._asked = None
+
+
+# The tool registry: what tools exist. It knows nothing else of the project, so that any module may register.
+#
+# A tool file calls `registry.register(...)` at its top level; `tools.toolsets` finds such files.
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +60,7 @@ Parallel = Literal["never", "safe", "paths"]
 PathsFn = Callable[[Mapping[str, Any]], Sequence[str]]
 HookKind = Literal["pre_tool_call", "post_tool_call"]
 Hook = Callable[..., Any]
-"""`tools.calling.hooks` says what is called how."""
+"""`tools.dispatch` says what is called how."""
 
 MCP = "mcp-"
 """What the toolsets of MCP servers begin with."""
@@ -233,7 +268,7 @@ class ToolRegistry:
             self._changed()
 
     def add_hook(self, kind: HookKind, hook: Hook) -> None:
-        """Call `hook` around each tool call; see `tools.calling.hooks`."""
+        """Call `hook` around each tool call; see `tools.dispatch`."""
         with self._lock:
             self._hooks[kind] = (*self._hooks.get(kind, ()), hook)
             self._hooked.append((_source.get(), kind, hook))
@@ -334,3 +369,37 @@ def _taken(existing: ToolEntry, entry: ToolEntry) -> str:
         f"Tool {entry.name!r} belongs to toolset {existing.toolset!r}{owner}; {entry.toolset!r} may not replace it. "
         "Choose another name, or register it with override=True."
     )
+
+
+# The tools that one session has: those of the registry, and those that come with it (its MCP servers').
+
+ExtraTools = Callable[[], Sequence[ToolEntry]]
+
+
+class Toolbox:
+    """Names to tools, as one session sees them. A tool of the registry is never replaced by an extra one."""
+
+    def __init__(self, extra: ExtraTools = tuple) -> None:
+        """Make it.
+
+        Args:
+            extra: the tools that the session has beside the registry's, as they are now.
+        """
+        self._extra = extra
+
+    def get(self, name: str) -> ToolEntry | None:
+        """The tool of that name."""
+        found = registry.get(name)
+        if found is not None:
+            return found
+        return next((entry for entry in self._extra() if entry.name == name), None)
+
+    def plus(self, entry: ToolEntry) -> Toolbox:
+        """The same with one more."""
+        return Toolbox(lambda: (*self._extra(), entry))
+
+    def extra(self) -> Sequence[ToolEntry]:
+        """The tools beside the registry's, by name."""
+        return sorted(
+            (entry for entry in self._extra() if registry.get(entry.name) is None), key=lambda entry: entry.name
+        )

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from tools import arguments
 from tools.context import ToolContext, require_context
-from tools.environments.resolving import real_path
-from tools.errors import ToolError
-from tools.extras import install_line
+from tools.errors import ToolError, install_line
+from tools.ports import real_path
 from tools.registry import registry
 from tools.result import ShownText, ToolResult
 
 if TYPE_CHECKING:
-    from tools.outline.collecting import Collected
-    from tools.outline.ranking import Ranked
-    from tools.outline.telling import Telling
+    from tools.outline.parsing import Collected
+    from tools.outline.ranking import Ranked, Telling
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -49,9 +47,8 @@ def repo_map(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     Raises:
         ToolError: the path is not there, may not be read, or is outside the workspace. ToolInterrupted.
     """
-    from tools.outline.collecting import collect  # noqa: PLC0415 - not at the start of the program
-    from tools.outline.ranking import rank  # noqa: PLC0415
-    from tools.outline.telling import tell  # noqa: PLC0415
+    from tools.outline.parsing import collect  # noqa: PLC0415 - not at the start of the program
+    from tools.outline.ranking import rank, tell  # noqa: PLC0415
 
     ctx = require_context(kw)
     root = _root(arguments.path(args, ctx, default="."), ctx)

@@ -1,14 +1,16 @@
-"""What a tool call yields, split by audience: text for the model, content for the person, facts for programs."""
+"""What a tool call yields, and what ports remark on it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
 from tools.light_dataclass import dataclass
+
+# What a tool call yields, split by audience: text for the model, content for the person, facts for programs.
 
 ERROR = "Error: "
 """What the text of a failed call begins with."""
@@ -166,3 +168,38 @@ def _object(text: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+# What a port has to say about how a call's effects came about, put into its result for the model and the person.
+
+
+def remarked(result: ToolResult, remarks: Sequence[str]) -> ToolResult:
+    """`result` with `remarks` as its `note`, or at the end of its error; whole sentences each."""
+    if not remarks:
+        return result
+    said = " ".join(remarks)
+    # A result that shows nothing of its own is shown as its text.
+    shown = (*result.shown, ShownText(said)) if result.shown else ()
+    return with_value(replace(result, text=_with(result.text, said), shown=shown), said)
+
+
+def with_value(result: ToolResult, said: str, key: str = "note") -> ToolResult:
+    """The result with `said` in what a program gets of it: as `key`, or at the end of its error."""
+    value = result.value
+    return result if value is None else replace(result, value=lambda: _joined(value(), said, key))
+
+
+def _with(text: str, said: str) -> str:
+    try:
+        payload = json.loads(text)
+    except (ValueError, RecursionError):
+        payload = None
+    if not isinstance(payload, dict):
+        return f"{text}\n\n{said}"
+    return json.dumps(_joined(payload, said, "note"), ensure_ascii=False)
+
+
+def _joined(payload: Mapping[str, Any], said: str, key: str) -> dict[str, Any]:
+    key = "error" if isinstance(payload.get("error"), str) else key
+    before = f"{payload[key]} " if isinstance(payload.get(key), str) else ""
+    return {**payload, key: f"{before}{said}"}

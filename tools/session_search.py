@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from tools import arguments
+from tools.agent_ports import RecalledMessage, RecalledSession, RecallQuery, Role, SessionRecall
 from tools.context import ToolContext, require_context
 from tools.errors import ToolError
-from tools.recall import RecalledMessage, RecalledSession, RecallQuery, Role, SessionRecall
 from tools.registry import registry
 from tools.result import ShownText, ToolResult, ok
 

@@ -1,14 +1,152 @@
-"""The limits that tools work under. `agent_core.config` fills them from the user's settings."""
+"""The tools' settings as frozen dataclasses."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field, replace
+from fnmatch import fnmatchcase
+from typing import Literal
 
-from tools.browser.settings import BrowserSettings
 from tools.light_dataclass import dataclass
-from tools.programs.settings import ProgramSettings
-from tools.shell.passthrough import Passthrough
-from tools.web.settings import WebSettings
+
+# What the browser tools work under.
+
+CDP_URL = "BROWSER_CDP_URL"
+EXECUTABLE = "BROWSER_EXECUTABLE"
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserSettings:
+    """The `browser_*` tools.
+
+    Attributes:
+        executable: the browser's program; '' looks for one.
+        cdp_url: the debugging address of a browser that runs already (http://127.0.0.1:9222); '' starts one.
+        allow_private: addresses of this machine and of private networks are asked about like any other.
+        timeout: seconds for a navigation, without the time that the person takes to answer.
+        action_timeout: seconds that an element may take until it can be clicked or typed into.
+        idle_seconds: the browser is closed when nobody has used it for so long.
+        outline_chars: of a page's outline; `full_chars` where the model asks for all of it.
+    """
+
+    executable: str = ""
+    cdp_url: str = ""
+    allow_private: bool = False
+    timeout: float = 30.0
+    action_timeout: float = 5.0
+    idle_seconds: float = 300.0
+    outline_chars: int = 8_000
+    full_chars: int = 60_000
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> BrowserSettings:
+        """What BROWSER_CDP_URL and BROWSER_EXECUTABLE say."""
+        return cls(executable=environ.get(EXECUTABLE, "").strip(), cdp_url=environ.get(CDP_URL, "").strip())
+
+
+# What programs that call tools work under.
+
+MIB = 1024 * 1024
+
+ProgramMode = Literal["project", "strict"]
+"""`project`: the project's interpreter, in the session's directory; `strict`: the system's, in an empty directory."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramSettings:
+    """`execute_code`: seconds that a program may take, calls that it may make, bytes of one call or its answer."""
+
+    mode: ProgramMode = "project"
+    timeout: float = 300.0
+    max_calls: int = 50
+    max_message_bytes: int = 8 * MIB
+
+
+# What the web tools work under, and the search services that the user has a key for.
+
+KEY_VARIABLES = frozenset({"BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY", "TAVILY_API_KEY", "EXA_API_KEY"})
+"""The variables that hold the keys of search services."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchKeys:
+    """Keys of search services, and where they answer; '' where there is none."""
+
+    brave: str = field(default="", repr=False)
+    tavily: str = field(default="", repr=False)
+    exa: str = field(default="", repr=False)
+    searxng_url: str = ""
+    brave_url: str = "https://api.search.brave.com/res/v1/web/search"
+    tavily_url: str = "https://api.tavily.com/search"
+    exa_url: str = "https://api.exa.ai/search"
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> SearchKeys:
+        """What BRAVE_API_KEY (or BRAVE_SEARCH_API_KEY), TAVILY_API_KEY, EXA_API_KEY and SEARXNG_URL say."""
+
+        def value(*names: str) -> str:
+            return next((found for name in names if (found := environ.get(name, "").strip())), "")
+
+        return cls(
+            brave=value("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"),
+            tavily=value("TAVILY_API_KEY"),
+            exa=value("EXA_API_KEY"),
+            searxng_url=value("SEARXNG_URL").rstrip("/"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    """`web_search` and `web_extract`.
+
+    Attributes:
+        search_backend: brave, tavily, exa, searxng or ddgs; '' takes the first that is set up, in this order.
+        allow_private: addresses of this machine and of private networks are asked about like any other.
+        max_bytes: of one answer, as sent and once unpacked.
+        timeout: seconds for one request with its redirects; a search takes at most half of it.
+        keys: of the search services.
+    """
+
+    search_backend: str = ""
+    allow_private: bool = False
+    max_bytes: int = 10 * MIB
+    timeout: float = 30.0
+    keys: SearchKeys = field(default_factory=SearchKeys)
+
+
+# Which variables commands get though they look like secrets: those that the user has named.
+
+_SIGNS = frozenset("*?[")
+_OWN_PREFIX = "HERMES_"
+
+
+@dataclass(frozen=True, slots=True)
+class Passthrough:
+    """The names of the setting `terminal.env_passthrough`. Letter case counts, as it does for variables.
+
+    Attributes:
+        names: names of variables, or patterns in which `*` is any text, `?` one character and `[…]` one of several.
+        guarded: keys of this program's own, as is every HERMES_… name: no pattern means them.
+    """
+
+    names: tuple[str, ...] = ()
+    guarded: frozenset[str] = frozenset()
+
+    @property
+    def exact(self) -> frozenset[str]:
+        """The names that are written out."""
+        return frozenset(name for name in self.names if _SIGNS.isdisjoint(name))
+
+    def has(self, name: str) -> bool:
+        """Whether commands get the variable `name` in any case."""
+        if name in self.exact:
+            return True
+        if name in self.guarded or name.upper().startswith(_OWN_PREFIX):
+            return False
+        return any(fnmatchcase(name, pattern) for pattern in self.names)
+
+
+# The limits that tools work under. `agent_core.config` fills them from the user's settings.
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,9 @@ from tools.context import ToolContext, require_context
 from tools.errors import ToolError, ToolInterrupted
 from tools.registry import registry
 from tools.result import ShownOutput, ToolResult, ended_with
+from tools.shell.commands import LiveText, body_of, describe, ending_of, find_place, news, pipe_note, told
 from tools.shell.interactive import waits_for_input
-from tools.shell.live_text import LiveText
-from tools.shell.memory import ShellCommand
-from tools.shell.outcome_telling import pipe_note, told
-from tools.shell.place import find_place
-from tools.shell.process_telling import body_of, describe, ending_of, news
-from tools.shell.processes import Processes, ProcessSpec
+from tools.shell.session import Processes, ProcessSpec, ShellCommand
 
 _SCHEMA = {
     "type": "object",

@@ -115,7 +115,7 @@ def _fetched(url: str, ctx: ToolContext) -> bytes:
         raise ToolError(
             "The web cannot be reached from here. Give the path of a file, or get the image with the terminal first."
         )
-    from tools.web.port import WebRequest  # noqa: PLC0415 - most images are files
+    from tools.ports import WebRequest  # noqa: PLC0415 - most images are files
 
     request = WebRequest(url, headers={"accept": "image/*"}, max_bytes=MAX_IMAGE_BYTES)
     response = ctx.web.fetch(request, ctx.interrupt)

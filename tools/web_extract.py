@@ -12,9 +12,9 @@ from tools import arguments
 from tools.context import ToolContext, require_context
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass
+from tools.ports import Web, WebRequest
 from tools.registry import registry
 from tools.result import SavedOutput, ShownText, ToolResult, error, ok
-from tools.web.port import Web, WebRequest
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -84,8 +84,7 @@ def _urls(value: object) -> Sequence[str]:
 
 
 def _page(url: str, number: int, *, web: Web, ctx: ToolContext, limit: int) -> _Page:
-    from tools.web.cutting import cut, file_for  # noqa: PLC0415 - at the start of the program nothing is read yet
-    from tools.web.reading import read  # noqa: PLC0415
+    from tools.web.reading import cut, file_for, read  # noqa: PLC0415 - at the start of the program nothing is read yet
 
     try:
         reading = read(web.fetch(WebRequest(url, headers={"Accept": _ACCEPT}), ctx.interrupt), ctx.interrupt)
@@ -124,7 +123,7 @@ def _told(pages: Sequence[_Page]) -> ToolResult:
 
 
 def _can_read() -> bool:
-    from tools.web.markdown import can_read_html  # noqa: PLC0415
+    from tools.web.reading import can_read_html  # noqa: PLC0415
 
     return can_read_html()
 

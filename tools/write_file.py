@@ -9,10 +9,10 @@ from typing import Any
 
 from tools import arguments
 from tools.context import ToolContext, require_context
-from tools.diagnostics.report import new_problems
 from tools.errors import FileChanged, ToolInterrupted
+from tools.files.diagnostics import new_problems
+from tools.files.reading import encoded, read_whole, saved_text
 from tools.files.seen import digest_of
-from tools.files.whole_file import encoded, read_whole, saved_text
 from tools.registry import registry
 from tools.result import Shown, ShownDiff, ShownText, ToolResult, plain
 from tools.text.encoding import TextFile, count_lines, decode, odd_bytes_in, with_newlines

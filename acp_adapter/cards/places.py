@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from acp_adapter.cards.titles import Arguments, absolute
-from tools.patching.paths import paths_of
+from tools.patching.v4a import paths_of
 
 Update = dict[str, Any]
 

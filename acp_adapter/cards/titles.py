@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tools.patching.paths import paths_of
-from tools.paths import absolute as absolute_path
+from tools.os_compat import absolute as absolute_path
+from tools.patching.v4a import paths_of
 
 Arguments = Mapping[str, Any]
 

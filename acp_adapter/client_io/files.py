@@ -26,9 +26,8 @@ from acp_adapter.editor_calls import EditorCalls, EditorProblem, EditorRefused, 
 from tools.environments.file_errors import told_as_file_error
 from tools.environments.resolved_open import holding
 from tools.errors import FileChanged
-from tools.files.searching import SearchQuery, SearchResult
 from tools.light_dataclass import dataclass
-from tools.ports import FileStat, FileSystem, Interrupt
+from tools.ports import FileStat, FileSystem, Interrupt, SearchQuery, SearchResult
 from tools.text.encoding import decode
 
 log = logging.getLogger(__name__)

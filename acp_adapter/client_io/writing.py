@@ -19,7 +19,7 @@ from acp_adapter.editor_calls import EditorCalls, EditorGone, EditorRefused, Edi
 from tools.environments.resolved_open import open_resolved
 from tools.errors import FileAccessError, FileChanged, FileMissing, ToolInterrupted
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_NONBLOCK, set_mode
+from tools.os_compat import O_NONBLOCK, set_mode
 from tools.ports import FileStat, FileSystem, Interrupt
 from tools.text.encoding import decode
 

@@ -42,7 +42,7 @@ def trust_project(typed: Typed, desk: Desk) -> Told:
         RequestError: there is nothing of that name, or it cannot be read.
     """
     from agent_core.providers.shared_file import SharedFileError  # noqa: PLC0415 - few people type it
-    from tools.home_tools.modules import LoadFailed  # noqa: PLC0415
+    from tools.home_tools import LoadFailed  # noqa: PLC0415
 
     project, wanted = desk.factory.plugins.project(desk.session.seed.cwd), typed.words.split()
     brought = {each.name: each.folder for each in project.brought()}

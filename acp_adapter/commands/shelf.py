@@ -16,7 +16,7 @@ from acp_adapter.commands.custom import CustomCommand, Origin, read_command
 from acp_adapter.commands.server_prompts import PromptCommand, prompt_commands
 from acp_adapter.commands.skills import SkillCommand, skill_commands
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
+from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 
 if TYPE_CHECKING:
     from agent_core.mcp.session_servers import SessionServers

@@ -16,7 +16,7 @@ from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.skills.library import Skill
-    from tools.skills.port import Origin, SkillFacts, SkillView
+    from tools.agent_ports import Origin, SkillFacts, SkillView
 
 MOST_OFFERED = 100
 _PREFIX = "skill:"

@@ -17,8 +17,7 @@ from acp_adapter.export.turn_words import ending, turn_figures
 from acp_adapter.export.words import duration, local, moment
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 from agent_core.sessions.records import Transcript
-from tools.redaction.redactor import Redact, redact
-from tools.redaction.structure import redacted
+from tools.redaction import Redact, redact, redacted
 from tools.result import Shown, ShownDiff, ShownOutput, ShownText
 from tools.text.terminal_output import plain_text
 

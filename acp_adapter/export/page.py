@@ -15,8 +15,7 @@ from acp_adapter.export.telling import tell
 from acp_adapter.export.turn_words import token_totals
 from acp_adapter.export.words import dollars, duration, moment
 from agent_core.sessions.records import Transcript
-from tools.redaction.redactor import Redact, redact
-from tools.redaction.structure import redacted
+from tools.redaction import Redact, redact, redacted
 
 _HERE = "acp_adapter.export"
 

@@ -11,7 +11,7 @@ from acp_adapter.cli.terminal.safe_text import whole
 from agent_core.events import ContextCompacted, SessionEvent
 from agent_core.sessions.records import COMMAND, COMPACTED, RESET, Transcript
 from agent_core.trajectories.sharegpt import conversations
-from tools.redaction.redactor import Redact, redact
+from tools.redaction import Redact, redact
 
 
 def is_completed(transcript: Transcript) -> bool:

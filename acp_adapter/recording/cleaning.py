@@ -9,7 +9,7 @@ from typing import Any
 from acp_adapter.recording.streams import Entry, Held, Stream
 from acp_adapter.recording.values import clean_beginning, clean_value
 from tools.light_dataclass import dataclass
-from tools.redaction.redactor import Redact
+from tools.redaction import Redact
 
 _CHUNKS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
 _TERMINAL = "terminal"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from agent_core.errors import RequestError
-from tools.os_flags import O_CLOEXEC, O_NONBLOCK
+from tools.os_compat import O_CLOEXEC, O_NONBLOCK
 
 _FIRST_LINE = 1_000_000
 _LONGEST = 1e9

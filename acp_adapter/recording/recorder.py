@@ -21,7 +21,7 @@ from acp_adapter.recording.opening import open_recording
 
 if TYPE_CHECKING:
     from acp_adapter.recording.cleaning import Cleaner
-    from tools.redaction.redactor import Redact
+    from tools.redaction import Redact
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from tools.light_dataclass import dataclass
-from tools.redaction.redactor import Redact
+from tools.redaction import Redact
 
 Entry = dict[str, Any]
 """A line of a recording: `dir`, `t`, and `frame` (the message) or `line` (what was none)."""

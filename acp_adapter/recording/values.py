@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tools.redaction.redactor import Redact
-from tools.redaction.shapes import SHAPES
+from tools.redaction import SHAPES, Redact
 
 HIDDEN = "[redacted: value]"
 _NAMED_VALUES = frozenset({"env", "environment", "headers", "http_headers"})

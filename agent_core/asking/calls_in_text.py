@@ -16,9 +16,8 @@ from agent_core.asking.arguments import settled_arguments
 from agent_core.asking.call_marks import KEYS, has_mark, is_marked
 from agent_core.asking.quotations import Quotations
 from agent_core.messages import Message
-from tools.calling.coercion import kinds_of
-from tools.calling.meaning import instead, meant_call
-from tools.calling.validation import checked
+from tools.arguments import checked, kinds_of
+from tools.call_meaning import instead, meant_call
 from tools.light_dataclass import dataclass
 from tools.registry import ToolEntry
 

@@ -11,7 +11,7 @@ from agent_core.background.tasks import TaskBoard, TaskControl, TaskError, TaskS
 from agent_core.background.telling import ended, how_it_ended, matched, was_stopped
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass
-from tools.shell.processes import Processes, ProcessEvent, ProcessInfo
+from tools.shell.session import Processes, ProcessEvent, ProcessInfo
 
 
 def follow(processes: Processes, news: NewsBox, tasks: TaskBoard, session_id: str) -> Callable[[], None]:

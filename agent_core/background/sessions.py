@@ -16,7 +16,7 @@ from agent_core.errors import StoreError
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from tools.shell.processes import Processes
+    from tools.shell.session import Processes
 
 log = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from agent_core.background.news import News
 from agent_core.background.tasks import TaskInfo, TaskKind, TaskState
-from tools.redaction.redactor import redact
+from tools.redaction import redact
 from tools.shell.exit_codes import explain_exit
-from tools.shell.processes import PatternMatch, ProcessInfo
+from tools.shell.session import PatternMatch, ProcessInfo
 from tools.text.terminal_output import for_model, plain_text
 from tools.untrusted.fence import fenced
 

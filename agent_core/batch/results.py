@@ -14,8 +14,7 @@ from typing import Any
 
 from agent_core.batch.items import BatchError
 from agent_core.batch.outcome import Outcome
-from tools.file_locks import lock
-from tools.os_flags import O_CLOEXEC, O_NOFOLLOW
+from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, lock
 
 RESULTS = "results.jsonl"
 _LOCK = ".lock"

@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from tools.approval.actions import ReachHost
 from tools.environments.http_connecting import LookUp, look_up
 from tools.errors import Denied, ToolError
-from tools.web.addresses import Inside, inside, inside_by_name
-from tools.web.port import WebError
-from tools.web.urls import Target, target_of
+from tools.ports import WebError
+from tools.web.addresses import Inside, Target, inside, inside_by_name, target_of
 
 Allow = Callable[[ReachHost], object]
 """Returns when the host may be reached; raises Denied or ToolInterrupted. It may wait for the person."""

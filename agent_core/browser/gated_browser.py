@@ -9,12 +9,10 @@ from agent_core.browser.live import LiveBrowser, evaluated
 from agent_core.browser.session_browser import SessionBrowser, reason_of
 from tools.approval.actions import UseBrowser
 from tools.approval.gate import Gate
-from tools.browser.outline import ref_of
-from tools.browser.port import BrowserError, ConsoleLine, Direction, PageImage, PageView
-from tools.browser.settings import BrowserSettings
-from tools.ports import Interrupt
-from tools.web.port import WebError
-from tools.web.urls import target_of
+from tools.browser.port import BrowserError, ConsoleLine, Direction, PageImage, PageView, ref_of
+from tools.ports import Interrupt, WebError
+from tools.settings import BrowserSettings
+from tools.web.addresses import target_of
 
 if TYPE_CHECKING:
     from playwright.async_api import Response

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent_core.mcp.program_loop import programs_get
-from tools.browser.finding import find_chromium, missing
-from tools.browser.port import BrowserError
-from tools.browser.settings import BrowserSettings
+from tools.browser.port import BrowserError, find_chromium, missing
 from tools.environments.child_env import child_environment
 from tools.environments.guardian import Guardian
 from tools.environments.own_directories import own_directory
 from tools.environments.process_groups import signal_group
 from tools.light_dataclass import dataclass
-from tools.os_flags import SIGKILL, own_user
+from tools.os_compat import SIGKILL, own_user
+from tools.settings import BrowserSettings
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Playwright, ProxySettings

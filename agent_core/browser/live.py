@@ -13,10 +13,9 @@ from agent_core.browser.border import Border
 from agent_core.browser.launching import Launched, end, is_reached_through_us, launch
 from agent_core.browser.proxy import CheckedProxy
 from agent_core.browser.tabs import Tabs
-from tools.browser.outline import Outline, fields_with_values, outline
-from tools.browser.port import BrowserError, PageView, StaleRef
-from tools.browser.settings import BrowserSettings
+from tools.browser.port import BrowserError, Outline, PageView, StaleRef, fields_with_values, outline
 from tools.environments.guardian import Guardian
+from tools.settings import BrowserSettings
 
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, Page

@@ -10,8 +10,8 @@ from contextlib import suppress
 from tools.environments.http_proxy import Proxy, proxy_for
 from tools.errors import ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
-from tools.web.port import WebError
-from tools.web.urls import Target, target_of
+from tools.ports import WebError
+from tools.web.addresses import Target, target_of
 
 Reach = Callable[[str], Awaitable[Sequence[str]]]
 """The addresses that may be connected to for a URL; raises ToolError where none may."""

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from agent_core.mcp.service_loop import ServiceLoop
 from tools.browser.port import BrowserError
-from tools.browser.settings import BrowserSettings
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
 from tools.ports import Interrupt
+from tools.settings import BrowserSettings
 
 if TYPE_CHECKING:
     from agent_core.browser.border import Allow

@@ -14,7 +14,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.services import SessionServices, TurnServices
 from agent_core.turn.turn import Turn
 from agent_core.workspace import Workspace
-from tools.delegation_port import Delegation
+from tools.context import Delegation
 from tools.files.seen import FilesSeen
 
 

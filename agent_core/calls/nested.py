@@ -16,12 +16,11 @@ from agent_core.interrupt import CancelToken
 from agent_core.messages import ToolCall, tool_call
 from agent_core.turn.turn import Turn
 from tools.errors import ToolInterrupted
-from tools.files.seen import FilesSeen
+from tools.files.seen import FilesSeen, SeenByProgram
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
-from tools.programs.seen import SeenByProgram
+from tools.registry import Toolbox
 from tools.result import ToolResult
-from tools.toolbox import Toolbox
 
 Refuse = Callable[[ToolCall], str]
 MakeRunner = Callable[["NestedCalls", str, CancelToken, FilesSeen, Refuse], ToolRunner]
@@ -73,7 +72,7 @@ class NestedCalls:
         Raises:
             ToolInterrupted: `interrupt` has ended it.
         """
-        from tools.calling.meaning import meant_call  # noqa: PLC0415 - not before the first call
+        from tools.call_meaning import meant_call  # noqa: PLC0415 - not before the first call
 
         token = CancelToken()
         forget = interrupt.on_cancel(token.cancel)

@@ -18,13 +18,11 @@ from agent_core.interrupt import CancelToken
 from agent_core.messages import INTERRUPTED_RESULT, ToolCall, parse_arguments
 from agent_core.workspace import CallIdentity, Workspace
 from tools.approval.actions import Action, ReadPath
-from tools.calling.overflow import shortened
-from tools.calling.result_budget import AnswerShare, fitted
 from tools.context import AgentServices
-from tools.dispatch import dispatch, unknown_tool
+from tools.dispatch import AnswerShare, dispatch, fitted, shortened, unknown_tool
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
-from tools.paths import absolute
+from tools.os_compat import absolute
 from tools.registry import ToolEntry
 from tools.result import ToolResult, error
 

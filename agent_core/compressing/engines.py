@@ -8,7 +8,7 @@ from agent_core.context.engine import ContextEngine
 from agent_core.errors import SettingsError
 from agent_core.services import SessionServices
 from agent_core.settings.context import DEFAULT_ENGINE, CompressionPart
-from tools.redaction.redactor import Redact, redact
+from tools.redaction import Redact, redact
 
 MakeEngine = Callable[[CompressionPart, str, Redact], ContextEngine]
 """Makes the engine of a session: of the settings, the session's id, and what takes secrets out of text."""

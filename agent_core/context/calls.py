@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agent_core.messages import Message, text_of
-from tools.calling.by_name import MORE_TOOLS, meant
 from tools.light_dataclass import dataclass
 from tools.result import reason_of
+from tools.toolsets import MORE_TOOLS, meant
 
 _DECODER = json.JSONDecoder(strict=False)
 _LONGEST_PAYLOAD = 200_000

@@ -18,7 +18,7 @@ from agent_core.context.engine import Compressed, CompressionRequest, Summarise,
 from agent_core.context.recording import Budget, Recorded, Recording
 from agent_core.context.thrashing import Effort
 from tools.light_dataclass import dataclass
-from tools.redaction.redactor import Redact, redact
+from tools.redaction import Redact, redact
 from tools.untrusted.fence import fenced
 
 log = logging.getLogger(__name__)

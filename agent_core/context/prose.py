@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from agent_core.context.shortening import both_ends, one_line
 from agent_core.messages import Message, said_in, text_of, user_message
-from tools.redaction.redactor import Redact
+from tools.redaction import Redact
 
 _TASK = """\
 You write the record of a coding session for the model that goes on with it. You are given the earlier part of the \

@@ -12,7 +12,7 @@ from agent_core.context.prose import checked, question
 from agent_core.context.summary import Fence, assembled
 from agent_core.messages import text_of
 from tools.light_dataclass import dataclass
-from tools.redaction.redactor import Redact
+from tools.redaction import Redact
 
 CHARS_A_TOKEN = 3
 _FACTS_SHARE, _LEAST_FACTS, _MOST_FACTS = 0.06, 700, 6_000

@@ -15,8 +15,7 @@ from agent_core.delegation.making import Plan
 from agent_core.delegation.reports import bounded
 from agent_core.interrupt import CancelToken
 from tools.approval.questions import Answer, Question
-from tools.context import ToolContext
-from tools.delegation_port import AgentBegun, AgentReport
+from tools.context import AgentBegun, AgentReport, ToolContext
 from tools.errors import ToolError, ToolInterrupted
 from tools.ports import Interrupt
 

@@ -15,7 +15,7 @@ from agent_core.delegation.watch import Watch
 from agent_core.errors import HermesError
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Message
-from tools.delegation_port import AgentReport, AgentStatus, AgentTask
+from tools.context import AgentReport, AgentStatus, AgentTask
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:

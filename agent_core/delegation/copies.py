@@ -18,9 +18,8 @@ from agent_core.leavings import is_gone, remove_behind, settle, write_rest
 from tools.environments.git import Git, Repository, borrowed, excluded, find_repository, write_repository
 from tools.environments.places_run_later import read_file
 from tools.errors import ToolError
-from tools.file_locks import lock
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC
+from tools.os_compat import O_CLOEXEC, lock
 from tools.ports import Interrupt
 
 log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Has sub-agents do work for one turn. Implements `tools.delegation_port.Delegation`."""
+"""Has sub-agents do work for one turn. Implements `tools.context.Delegation`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.services import SessionServices
 from agent_core.workspace import CallIdentity, Workspace
 from tools.approval.questions import Approver
-from tools.context import ToolContext
-from tools.delegation_port import AgentBegun, AgentReport, AgentTask, DelegationLimits
+from tools.context import AgentBegun, AgentReport, AgentTask, DelegationLimits, ToolContext
 from tools.errors import ToolError
 from tools.ports import Interrupt
 

@@ -14,8 +14,7 @@ from agent_core.delegation.kept_news import crashed, how, how_later, kept
 from agent_core.delegation.making import Plan
 from agent_core.delegation.reports import bounded
 from agent_core.emptied import remove_emptied
-from tools.context import ToolContext
-from tools.delegation_port import AgentReport
+from tools.context import AgentReport, ToolContext
 from tools.environments.output_file import save_text
 from tools.errors import Denied, FileAccessError, ToolError
 from tools.light_dataclass import dataclass

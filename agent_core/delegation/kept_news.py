@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from agent_core.background.news import News
 from agent_core.delegation.copies import Change, Copy
 from agent_core.leavings import how_to_apply
-from tools.delegation_port import AgentReport
+from tools.context import AgentReport
 
 _MOST_NAMED = 20
 _GOAL_CHARS = 200

@@ -13,12 +13,12 @@ from agent_core.services import SessionServices
 from agent_core.sessions.store import SessionStore
 from agent_core.workspace import CallIdentity, Workspace
 from tools.approval.questions import Approver
-from tools.delegation_port import AgentTask
+from tools.context import AgentTask
 from tools.errors import ToolError
 from tools.files.seen import FilesSeen
 from tools.light_dataclass import dataclass
-from tools.shell.memory import ShellMemory
-from tools.toolbox import Toolbox
+from tools.registry import Toolbox
+from tools.shell.session import ShellMemory
 from tools.toolsets import select, wrong_names
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agent_core.sessions.store import SessionStore
     from agent_core.turn.loop import TurnLoop
     from agent_core.turn.turn import Turn
-    from tools.delegation_port import Delegation
+    from tools.context import Delegation
 
 
 @dataclass(frozen=True, slots=True)

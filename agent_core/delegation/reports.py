@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from tools.context import ToolContext
-from tools.delegation_port import AgentReport
+from tools.context import AgentReport, ToolContext
 from tools.environments.output_file import save_text
 
 _LONGEST = 24_000

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_core.settings.delegation import DelegationPart
-from tools.delegation_port import DelegationLimits
+from tools.context import DelegationLimits
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:

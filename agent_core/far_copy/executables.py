@@ -15,7 +15,7 @@ from tools.approval.policy import Confines, Rules
 from tools.environments.far.wrapping import quoted
 from tools.environments.resolved_open import open_resolved
 from tools.errors import Denied
-from tools.os_flags import O_NOCTTY, O_NONBLOCK, set_mode
+from tools.os_compat import O_NOCTTY, O_NONBLOCK, set_mode
 
 _MOST = 50
 

@@ -22,7 +22,7 @@ from tools.approval.policy import Rules
 from tools.approval.rules.matching import denied_by
 from tools.approval.sensitive import why_sensitive
 from tools.environments.backends import Elsewhere
-from tools.files.history import FileHistory
+from tools.ports import FileHistory
 
 NOTHING_THERE = (
     "Nothing of the project is on {where}, and nothing comes back from it: terminal.sync in your config.yaml changes "

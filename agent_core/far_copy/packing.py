@@ -17,7 +17,7 @@ from agent_core.far_copy.facts import Fact, Tree, digest_of
 from tools.environments.resolved_open import open_resolved
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_NOCTTY, O_NONBLOCK
+from tools.os_compat import O_NOCTTY, O_NONBLOCK
 from tools.ports import Interrupt
 
 log = logging.getLogger(__name__)

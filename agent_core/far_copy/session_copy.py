@@ -24,9 +24,8 @@ from tools.approval.gate import Gate
 from tools.approval.policy import Rules
 from tools.environments.gated_files import GatedFileSystem
 from tools.errors import ToolError, ToolInterrupted
-from tools.files.history import FileHistory
 from tools.light_dataclass import dataclass
-from tools.ports import FileSystem
+from tools.ports import FileHistory, FileSystem
 from tools.result import ShownText, ToolResult, error, ok
 
 log = logging.getLogger(__name__)

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from agent_core.far_copy.facts import Fact, Pair
 from agent_core.far_copy.packing import PART
-from tools.file_locks import lock
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC
+from tools.os_compat import O_CLOEXEC, lock
 
 _FILE, _NEW, _LOCK = "copy.json", "copy.json.new", "lock"
 _PART_SECONDS, _KEPT_SECONDS, _STATE_SECONDS = 86_400.0, 7 * 86_400.0, 90 * 86_400.0

@@ -10,12 +10,11 @@ from typing import Any
 from agent_core.hooks.asking import HookAsker
 from tools.approval.actions import Action, CallMcpTool, describe
 from tools.approval.questions import Answer, Question
-from tools.calling.by_name import meant
-from tools.calling.remarks import remarked
 from tools.context import CallRefused, ToolContext
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
-from tools.result import ToolResult
+from tools.result import ToolResult, remarked
+from tools.toolsets import meant
 
 
 @dataclass(slots=True)

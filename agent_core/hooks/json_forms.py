@@ -12,7 +12,7 @@ from agent_core.hooks.answers import LONGEST_TEXT, verdict_of
 from agent_core.hooks.hook import NOTHING, HookCall, HookFailed, Verdict
 from agent_core.hooks.names import COMMUNITY, HookName, community_tool
 from agent_core.hooks.process import Ran
-from tools.paths import absolute
+from tools.os_compat import absolute
 
 _BLOCKED = 2
 _WORDS = frozenset({"prompt", "session_start"})

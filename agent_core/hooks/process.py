@@ -20,7 +20,7 @@ from tools.environments.marked import VARIABLE, kill_marked
 from tools.environments.process_groups import signal_group
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
-from tools.os_flags import SIGKILL
+from tools.os_compat import SIGKILL
 from tools.ports import Interrupt
 
 _READ_BYTES = 64 * 1024

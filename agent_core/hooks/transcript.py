@@ -12,7 +12,7 @@ from typing import Any
 
 from agent_core.errors import StoreError, UnknownSession
 from agent_core.messages import Content, Message
-from tools.os_flags import O_NOFOLLOW
+from tools.os_compat import O_NOFOLLOW
 
 log = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ from agent_core.lsp.documents import Document
 from agent_core.lsp.errors import LspFailure, LspRefused
 from agent_core.lsp.problems import problems_of
 from agent_core.lsp.server import LanguageServer, Running
-from tools.diagnostics.port import Problem
-from tools.diagnostics.report import new_of
+from tools.files.diagnostics import new_of
 from tools.light_dataclass import dataclass
+from tools.ports import Problem
 
 _MOST_UNCHECKED = 64
 _AGAIN_CODES = frozenset({-32801, -32802})  # ContentModified, ServerCancelled: the same question may be asked again

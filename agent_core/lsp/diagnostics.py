@@ -15,13 +15,11 @@ from agent_core.lsp.checking import Checking, Edit
 from agent_core.lsp.languages import Command, Language, Places, command_of, language_of
 from agent_core.lsp.server import LanguageServer, LspLimits, Surroundings
 from agent_core.mcp.service_loop import ServiceLoop
-from tools.diagnostics.port import Problem
-from tools.diagnostics.syntax import MAX_CHARS, syntax_problems
 from tools.environments.guardian import Guardian
-from tools.errors import ToolInterrupted
-from tools.extras import install_line
+from tools.errors import ToolInterrupted, install_line
+from tools.files.diagnostics import MAX_CHARS, syntax_problems
 from tools.light_dataclass import dataclass
-from tools.ports import Interrupt
+from tools.ports import Interrupt, Problem
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +36,7 @@ class Baseline:
 
 
 class LanguageServers:
-    """Implements `tools.diagnostics.port.Diagnostics`; safe to use from several threads, and never on a loop.
+    """Implements `tools.ports.Diagnostics`; safe to use from several threads, and never on a loop.
 
     A server is started by the first edit of a file of its language. It runs until `close`, and outlives neither the
     session nor this process.

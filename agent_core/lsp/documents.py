@@ -16,8 +16,8 @@ from urllib.parse import unquote, urlsplit
 from agent_core.lsp.errors import LspFailure
 from agent_core.lsp.peer import Peer
 from agent_core.lsp.problems import problems_of
-from tools.diagnostics.port import Problem
 from tools.light_dataclass import dataclass
+from tools.ports import Problem
 
 _MOST_OPEN = 8
 _UNNUMBERED_TIMES = 3  # nobody knows which text it is about: the last one counts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tools.diagnostics.port import Problem
+from tools.ports import Problem
 
 _ERROR = 1
 _MOST = 500

@@ -20,7 +20,7 @@ from tools.environments.guardian import Guardian
 from tools.environments.marked import VARIABLE, kill_marked
 from tools.environments.own_programs import PROGRAMS
 from tools.environments.process_groups import signal_group
-from tools.os_flags import SIGKILL
+from tools.os_compat import SIGKILL
 
 _READ_BYTES = 64 * 1024
 _TAIL_CHARS = 4_000

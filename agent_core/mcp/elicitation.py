@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tools.asking import Field, Kind, PersonPage, PersonQuestion, Value, wants_secret
+from tools.agent_ports import Field, Kind, PersonPage, PersonQuestion, Value, wants_secret
 from tools.light_dataclass import dataclass
 from tools.untrusted.invisible import without_controls
 

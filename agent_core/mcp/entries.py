@@ -7,9 +7,9 @@ from typing import Any
 
 from agent_core.mcp.names import PREFIX, tool_names
 from agent_core.mcp.offers import OfferedTool
+from tools.agent_ports import CALL_BY_NAME, McpTools
 from tools.context import ToolContext, require_context
 from tools.errors import ToolError
-from tools.mcp_port import CALL_BY_NAME, McpTools
 from tools.registry import ToolEntry
 from tools.result import ToolResult
 

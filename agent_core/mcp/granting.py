@@ -16,8 +16,8 @@ from agent_core.mcp.inbound import Wish
 from agent_core.mcp.results import told_blocks
 from agent_core.mcp.specs import ServerSpec
 from agent_core.messages import Message
+from tools.agent_ports import Behalf
 from tools.errors import Denied, ToolInterrupted
-from tools.mcp_port import Behalf
 
 log = logging.getLogger(__name__)
 

@@ -25,10 +25,10 @@ from agent_core.mcp.shelf import ToolShelf
 from agent_core.mcp.specs import McpLimits, ServerSpec, ServerStatus
 from agent_core.mcp.token_file import ServerTokens
 from agent_core.settings.mcp import ToolSearch
+from tools.agent_ports import Behalf
 from tools.approval.mcp_pins import ToolPin, pin_of
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
-from tools.mcp_port import Behalf
 from tools.ports import Interrupt
 from tools.registry import ToolEntry
 from tools.result import ToolResult, error
@@ -44,7 +44,7 @@ Asking = Coroutine[Any, Any, Raw]
 
 class SessionServers:
     """The servers of one session; safe to use from several threads. Its methods block: never call them on a loop
-    (`start`, `status`, `entries`, `prompts` and `locate` do not). Implements `tools.mcp_port.McpServers`.
+    (`start`, `status`, `entries`, `prompts` and `locate` do not). Implements `tools.agent_ports.McpServers`.
 
     Args:
         specs: names are unique among them.

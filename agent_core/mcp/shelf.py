@@ -10,8 +10,8 @@ from agent_core.mcp.names import tool_names
 from agent_core.mcp.offers import OfferedTool, Snapshot
 from agent_core.providers.choice import USUAL_WINDOW, is_small
 from agent_core.settings.mcp import ToolSearch
-from tools.calling.by_name import find
 from tools.registry import ToolEntry
+from tools.toolsets import find
 
 _SIGNS_OF_TOKEN = 4
 

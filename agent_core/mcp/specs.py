@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from tools.environments.own_programs import PROGRAMS
 from tools.light_dataclass import dataclass
-from tools.redaction.redactor import redact
+from tools.redaction import redact
 
 Transport = Literal["stdio", "http", "sse"]
 State = Literal["connecting", "ready", "failed", "closed"]

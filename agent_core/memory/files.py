@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK, own_user, set_mode
+from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK, own_user, set_mode
 
 LARGEST = 256 * 1024
 """Bytes; a file that is larger is none of ours."""

@@ -9,10 +9,9 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from tools.file_locks import alone_in
-from tools.home_tools.modules import LoadFailed
+from tools.home_tools import LoadFailed
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
+from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK, alone_in
 
 _MOST_FILES = 500
 _MOST_BYTES = 16 * 1024 * 1024

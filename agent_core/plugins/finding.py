@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 
 from agent_core.plugins.loading import Candidate
 from agent_core.plugins.manifest import Manifest, manifest_in, read_manifest
-from tools.home_tools.modules import LoadFailed
-from tools.home_tools.sources import export, trusted_text
-from tools.home_tools.trust import why_not_trusted
+from tools.home_tools import LoadFailed, export, trusted_text, why_not_trusted
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution

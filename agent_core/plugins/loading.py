@@ -9,7 +9,7 @@ from typing import Any
 from agent_core.plugins.context import PluginContext
 from agent_core.plugins.manifest import Manifest
 from agent_core.plugins.offers import Offers, Origin, PluginStatus
-from tools.home_tools.modules import LoadFailed, home_package, load_module, run_bounded
+from tools.home_tools import LoadFailed, home_package, load_module, run_bounded
 from tools.light_dataclass import dataclass
 from tools.registry import ToolRegistry
 

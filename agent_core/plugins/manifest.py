@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tools.home_tools.modules import LoadFailed
+from tools.home_tools import LoadFailed
 from tools.light_dataclass import dataclass
 
 MANIFESTS = ("plugin.yaml", "plugin.yml")

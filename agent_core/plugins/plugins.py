@@ -18,8 +18,7 @@ from agent_core.plugins.project import HOOKS, ProjectPlugins
 from agent_core.plugins.state import PluginState
 from agent_core.providers.shared_file import SharedFileError
 from agent_core.settings.model import PluginSettings
-from tools.home_tools.loading import HomeTools
-from tools.home_tools.modules import LoadFailed
+from tools.home_tools import HomeTools, LoadFailed
 from tools.registry import ToolRegistry
 from tools.registry import registry as process_registry
 

@@ -21,7 +21,7 @@ from agent_core.plugins.manifest import Manifest, manifest_in, read_manifest
 from agent_core.plugins.offers import PluginStatus, State
 from agent_core.plugins.state import PluginState
 from agent_core.providers.shared_file import SharedFileError
-from tools.home_tools.modules import LoadFailed
+from tools.home_tools import LoadFailed
 from tools.light_dataclass import dataclass
 from tools.registry import ToolEntry, ToolRegistry
 

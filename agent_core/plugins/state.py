@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.providers.shared_file import SharedFile
-from tools.paths import same_directory
+from tools.os_compat import same_directory
 
 FILE_NAME = "plugins.json"
 _SECONDS = 5.0

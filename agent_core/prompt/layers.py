@@ -16,8 +16,8 @@ from agent_core.prompt.families import Family, family_text
 from agent_core.prompt.guidance import MORE, MORE_OF_SUB_AGENT, SUB_AGENT, offered_text, working_text
 from agent_core.prompt.identity import DEFAULT_IDENTITY
 from agent_core.prompt.platforms import platform_text
-from tools.calling.by_name import MORE_TOOLS
 from tools.light_dataclass import dataclass
+from tools.toolsets import MORE_TOOLS
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from agent_core.providers.transport_errors import (
     status_error,
     without_token,
 )
-from tools.extras import install_line
+from tools.errors import install_line
 
 if TYPE_CHECKING:
     import httpx2

@@ -16,7 +16,7 @@ from agent_core.providers.error_facts import ErrorFacts, asked_wait, body_wait, 
 from agent_core.providers.error_patterns import Flags, Reason, Rule, tools_named
 from agent_core.providers.transport_errors import readable
 from tools.light_dataclass import dataclass
-from tools.redaction.redactor import redact
+from tools.redaction import redact
 
 # From this share of the window on, a failure without a cause may be one of size.
 _LARGE = 0.8

@@ -16,7 +16,7 @@ from typing import Any
 
 from agent_core.errors import HermesError, TurnInterrupted
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC, O_NONBLOCK, set_mode, sync_directory
+from tools.os_compat import O_CLOEXEC, O_NONBLOCK, set_mode, sync_directory
 
 log = logging.getLogger(__name__)
 

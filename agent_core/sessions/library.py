@@ -19,7 +19,7 @@ from agent_core.sessions.live.live_sessions import Unsaved
 from agent_core.sessions.live.sqlite_store import SqliteSessionStore
 from agent_core.sessions.outputs import SavedOutputs
 from agent_core.sessions.records import SessionRecord
-from tools.recall import SessionRecall
+from tools.agent_ports import SessionRecall
 
 if TYPE_CHECKING:
     from agent_core.sessions.files.versions import FileVersions

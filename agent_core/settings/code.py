@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from agent_core.settings.tools import ToolPart
-from tools.programs.settings import ProgramMode, ProgramSettings
+from tools.settings import ProgramMode, ProgramSettings
 
 
 class CodePart(ToolPart):

@@ -9,8 +9,8 @@ from dataclasses import field
 from pathlib import Path
 
 from agent_core.skills.reading import is_below
+from tools.agent_ports import SKILL_FILE, Origin
 from tools.light_dataclass import dataclass
-from tools.skills.port import SKILL_FILE, Origin
 
 PROJECT_FOLDERS = (".hermes/skills", ".agents/skills", ".claude/skills")
 MOST_SKILLS = 300

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tools.skills.paths import DEEPEST
+from tools.agent_ports import DEEPEST
 
 MOST_TOLD = 60
 """Files of a skill that are told by name."""

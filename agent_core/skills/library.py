@@ -11,8 +11,8 @@ from pathlib import Path
 from agent_core.skills.finding import Found, Source, survey
 from agent_core.skills.frontmatter import BadSkill, Head, read_skill
 from agent_core.skills.reading import Refusal, Unreadable, as_text, read_file
+from tools.agent_ports import SKILL_FILE, Origin, SkillFacts, SkillProblem
 from tools.light_dataclass import dataclass
-from tools.skills.port import SKILL_FILE, Origin, SkillFacts, SkillProblem
 from tools.untrusted.scanner import scan
 
 _ORDER: tuple[Origin, ...] = ("yours", "external", "plugin", "project")

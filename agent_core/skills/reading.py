@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tools.approval.sensitive import why_sensitive
 from tools.environments.resolved_open import open_resolved
-from tools.os_flags import O_NOFOLLOW, O_NONBLOCK
+from tools.os_compat import O_NOFOLLOW, O_NONBLOCK
 
 MOST_CHARS = 100_000
 """Of a text file; of a SKILL.md too."""

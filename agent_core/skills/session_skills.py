@@ -1,4 +1,4 @@
-"""The skills of one session as its tools, its prompt and its commands use them: `tools.skills.port.Skills`."""
+"""The skills of one session as its tools, its prompt and its commands use them: `tools.agent_ports.Skills`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from agent_core.skills.frontmatter import BadSkill, is_name, read_skill
 from agent_core.skills.index import MOST_CHARS, skills_index
 from agent_core.skills.library import Shelf, Skill, SkillLibrary, blocked
 from agent_core.skills.reading import MOST_BYTES, Unreadable, as_text, is_below, read_file
+from tools.agent_ports import SKILL_FILE, SUBFOLDERS, SkillFacts, SkillProblem, SkillView, inner_path
 from tools.errors import ToolError
-from tools.skills.paths import inner_path
-from tools.skills.port import SKILL_FILE, SUBFOLDERS, SkillFacts, SkillProblem, SkillView
 
 _MOST_DELETED = 20
 _MOST_NAMED = 12

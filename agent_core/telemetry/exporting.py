@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from agent_core.errors import SettingsError
-from tools.extras import install_line
+from tools.errors import install_line
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider

@@ -16,10 +16,9 @@ from typing import Any, Protocol
 from agent_core.messages import Message
 from agent_core.trajectories.sharegpt import conversations
 from agent_core.turn.result import TurnUsage
-from tools.file_locks import alone_in
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC, O_NOFOLLOW
-from tools.redaction.redactor import Redact, redact
+from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, alone_in
+from tools.redaction import Redact, redact
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agent_core.messages import Content, Message, Part, ToolCall, parse_arguments, repaired, said_in
-from tools.redaction.redactor import Redact
+from tools.redaction import Redact
 
 _CALLING = """\
 The functions below can be called. Their signatures are within <tools> </tools>:

@@ -45,12 +45,11 @@ from agent_core.turn.turn import Turn
 from agent_core.turn.words import inject, pass_on, show_unread
 from agent_core.verifying.loose_ends import Nudge
 from agent_core.workspace import Workspace
-from tools.calling.by_name import MORE_TOOLS, called, more_tools_entry, small_choice
-from tools.delegation_port import Delegation, DelegationLimits, describing
+from tools.context import Delegation, DelegationLimits, describing
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.result import ToolResult
-from tools.toolsets import get_tool_definitions, select
+from tools.toolsets import MORE_TOOLS, called, get_tool_definitions, more_tools_entry, select, small_choice
 
 log = logging.getLogger(__name__)
 
@@ -246,7 +245,7 @@ class TurnLoop:
         def named(call_id: str, name: str) -> None:
             offered = self.tool_names()
             if name not in offered:
-                from tools.calling.meaning import announced_name  # noqa: PLC0415 - most names are right
+                from tools.call_meaning import announced_name  # noqa: PLC0415 - most names are right
 
                 name = announced_name(name, offered, self.workspace.tools.get)
             begun(call_id, name)
@@ -358,7 +357,7 @@ class TurnLoop:
 
         So it is stored and given back: servers refuse calls of tools that they were not told of.
         """
-        from tools.calling.meaning import understood  # noqa: PLC0415 - not before the first call
+        from tools.call_meaning import understood  # noqa: PLC0415 - not before the first call
 
         notes: dict[str, str] = {}
         calls: list[ToolCall] = []

@@ -13,11 +13,10 @@ from agent_core.interrupt import CancelToken
 from agent_core.messages import tool_call
 from benchmarks.in_turns import Pair
 from tests.support.programs import program_bench
-from tools.ports import Interrupt
-from tools.programs.port import Program
-from tools.programs.settings import ProgramSettings
-from tools.programs.stubs import module_text
+from tools.execute_code import module_text
+from tools.ports import Interrupt, Program
 from tools.result import ToolResult
+from tools.settings import ProgramSettings
 
 CALLS = 400
 _WARM = 40

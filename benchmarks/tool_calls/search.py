@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.in_turns import Pair, in_turns
 from tests.support.searches import by_rg, by_substitute
-from tools.files.searching import SearchQuery
+from tools.ports import SearchQuery
 
 FILES = 20_000
 REPETITIONS = 5

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.in_turns import Pair, in_turns
 from tests.support.tool_context import ScriptedApprover, call
 from tests.support.web_server import WebBench, WebServer
-from tools.web.settings import WebSettings
+from tools.settings import WebSettings
 
 REPETITIONS = 30
 _TEXT = '<h2>Part</h2><p>Some <b>words</b> and <a href="x">a link</a>.</p>'

@@ -21,7 +21,7 @@ from tests.support.in_memory import serving
 from tests.support.merged_view import merged_view
 from tests.support.model_server import Gate, ModelServer, Recorded, Reply, Status
 from tests.support.settings_files import configure, use_model
-from tools.recall import RecallQuery
+from tools.agent_ports import RecallQuery
 
 LONG = "lorem ipsum dolor sit amet " * 100
 OFFERS = {**PLAIN, "session": {"compaction": {}}}

@@ -36,9 +36,9 @@ from agent_core.providers.choice import USUAL_WINDOW
 from agent_core.sessions.memory import NoJournal
 from tests.support.gate import Gate
 from tests.support.waiting import wait_until
-from tools.calling.by_name import MORE_TOOLS
 from tools.context import TodoItem
 from tools.result import ToolResult
+from tools.toolsets import MORE_TOOLS
 
 _CWD = "/srv"
 _RESULT = ToolResult("{}")

@@ -9,7 +9,7 @@ from acp.schema import CreateFormSessionElicitationRequest
 
 from acp_adapter.forms import UnfitValue, WrongForm, as_text, read_form, requested_schema
 from tests.support.each import each
-from tools.asking import Field, PersonQuestion
+from tools.agent_ports import Field, PersonQuestion
 
 EVERY_KIND = PersonQuestion(
     "How shall it be?",

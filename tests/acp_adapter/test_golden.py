@@ -22,8 +22,8 @@ from tests.support.scenarios import ALL
 from tests.support.scenarios.scenario import Scenario
 from tests.support.scenarios.stage import Stage
 from tests.support.scenarios.transcript import transcript
-from tools.browser.settings import CDP_URL
 from tools.registry import registry
+from tools.settings import CDP_URL
 
 GOLDEN = Path(__file__).parent / "golden"
 _DIFFERENT = ("zed", "minimal")

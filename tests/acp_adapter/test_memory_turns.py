@@ -21,7 +21,7 @@ from tests.support.editor_policies import reject
 from tests.support.file_memory import install
 from tests.support.in_memory import serving
 from tests.support.settings_files import configure
-from tools.recall import RecallQuery
+from tools.agent_ports import RecallQuery
 from tools.registry import registry
 
 

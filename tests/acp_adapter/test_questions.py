@@ -14,7 +14,7 @@ from acp_adapter.editor_calls import EditorGone, EditorRefused, EditorSilent
 from acp_adapter.questions import EditorQuestions, SecretWanted
 from agent_core.interrupt import CancelToken
 from tests.support.each import each
-from tools.asking import Field, PersonAnswer, PersonQuestion
+from tools.agent_ports import Field, PersonAnswer, PersonQuestion
 from tools.ports import Interrupt
 
 QUESTION = PersonQuestion("Which?", (Field("answer", "Your answer", "choice", choices=("a", "b")),), "call-1")

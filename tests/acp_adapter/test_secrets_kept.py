@@ -16,7 +16,7 @@ from agent_core.known_secrets import secrets_of
 from tests.support.in_memory import serving
 from tests.support.model_server import ModelServer, Reply, Status
 from tests.support.settings_files import use_model
-from tools.redaction.redactor import Redactor
+from tools.redaction import Redactor
 
 OURS = "local-server-key-without-a-shape"
 THEIRS = "sk-proj-Zx9Yw8Vu7Ts6Rq5Po4Nm3Lk2Ji1Hg0Fe"

@@ -13,7 +13,7 @@ from agent_core.home import Home
 from agent_core.interrupt import CancelToken
 from tests.support.settings_files import configure
 from tools.ports import CommandSpec
-from tools.shell.memory import ShellCommand
+from tools.shell.session import ShellCommand
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from agent_core.kept_variables import KeptVariables
 from agent_core.known_secrets import teach
 from agent_core.providers.resolve import resolve_model
 from tests.support.settings_files import configure
-from tools.extras import install_line
-from tools.redaction.redactor import Redactor
+from tools.errors import install_line
+from tools.redaction import Redactor
 
 keyring = pytest.importorskip("keyring", reason=f"keyring is missing: {install_line('dev')}")
 keyrings = pytest.importorskip("tests.support.keyrings", reason=f"keyrings.alt is missing: {install_line('dev')}")

@@ -27,7 +27,7 @@ from tests.support.raw_server import RawServer, event_stream
 from tests.support.settings_files import configure
 from tests.support.tool_context import call, make_context, payload
 from tools import dispatch as dispatch_module
-from tools import toolbox as toolbox_module
+from tools import registry as toolbox_module
 from tools import toolsets as toolsets_module
 from tools.environments.backends import backend_names, forget_backend
 from tools.registry import ToolRegistry

@@ -18,10 +18,10 @@ from tools.approval.actions import Action
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Mode, Rules
-from tools.browser.finding import can_browse, missing
-from tools.browser.settings import BrowserSettings
+from tools.browser.port import can_browse, missing
 from tools.context import ToolContext
 from tools.environments.guardian import Guardian
+from tools.settings import BrowserSettings
 from tools.toolsets import load_builtin_tools
 
 needs_browser = pytest.mark.skipif(not can_browse(), reason=missing())

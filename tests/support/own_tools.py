@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tools import registry as registry_module
-from tools.home_tools.loading import HomeTools
+from tools.home_tools import HomeTools
 from tools.registry import ToolRegistry
 from tools.toolsets import load_builtin_tools
 

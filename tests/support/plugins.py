@@ -14,7 +14,7 @@ from agent_core.home import Home
 from agent_core.plugins.plugins import Plugins
 from tests.support.own_tools import own_registry, write
 from tools import dispatch as dispatch_module
-from tools import toolbox as toolbox_module
+from tools import registry as toolbox_module
 from tools import toolsets as toolsets_module
 from tools.registry import ToolRegistry, registry
 

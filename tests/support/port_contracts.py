@@ -11,8 +11,7 @@ import pytest
 from agent_core.interrupt import CancelToken
 from tests.support.waiting import wait_until
 from tools.errors import CommandError, FileChanged, FileMissing, FileRefused
-from tools.files.searching import SearchQuery
-from tools.ports import CommandOutcome, CommandSpec, Environment, FileSystem
+from tools.ports import CommandOutcome, CommandSpec, Environment, FileSystem, SearchQuery
 
 TEXTS = {
     "plain": b"one\ntwo\n",

@@ -34,11 +34,9 @@ from tools.approval.policy import Mode
 from tools.environments.containment import Containment
 from tools.environments.guardian import Guardian
 from tools.environments.sandbox.probe import probe
-from tools.files.history import NoHistory
-from tools.programs.port import Programs
-from tools.programs.settings import ProgramSettings
+from tools.ports import NoHistory, Programs
 from tools.result import ToolResult
-from tools.settings import ToolSettings
+from tools.settings import ProgramSettings, ToolSettings
 
 needs_sandbox = pytest.mark.skipif(not any(each.works for each in probe()), reason="no sandbox works on this machine")
 ALL = "from hermes_tools import *\nimport hermes_tools\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 from unittest import mock
 
 from tools.environments import rg_process, ripgrep
-from tools.files.searching import SearchQuery, SearchResult
+from tools.ports import SearchQuery, SearchResult
 from tools.settings import SearchSettings
 
 LIMITS = SearchSettings()

@@ -13,8 +13,7 @@ from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalEnvironment
 from tools.environments.local_processes import LocalProcesses
 from tools.settings import TerminalSettings
-from tools.shell.memory import ShellCommand, ShellMemory, ShellOutcome
-from tools.shell.processes import ProcessInfo, ProcessLimits, ProcessSpec
+from tools.shell.session import ProcessInfo, ProcessLimits, ProcessSpec, ShellCommand, ShellMemory, ShellOutcome
 
 QUIET_SECONDS = 0.2
 """Tests wait less long for a question to count as one."""

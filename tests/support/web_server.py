@@ -24,9 +24,8 @@ from tools.environments.gated_web import GatedWeb
 from tools.environments.http_connecting import LookUp, look_up
 from tools.environments.http_search import Ask, EngineSearch, ask_engines
 from tools.environments.http_web import HttpWeb
-from tools.settings import ToolSettings
+from tools.settings import ToolSettings, WebSettings
 from tools.toolsets import load_builtin_tools
-from tools.web.settings import WebSettings
 
 Answer = Callable[["Exchange"], None]
 

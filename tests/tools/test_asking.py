@@ -1,7 +1,7 @@
 """Which questions want a secret."""
 
 from tests.support.each import each
-from tools.asking import wants_secret
+from tools.agent_ports import wants_secret
 
 
 @each(

@@ -10,7 +10,7 @@ import pytest
 
 import tools.clarify  # noqa: F401 - registers the tool
 from tests.support.tool_context import PlanInMemory, call, error_of, make_context, payload
-from tools.asking import PersonAnswer, PersonQuestion
+from tools.agent_ports import PersonAnswer, PersonQuestion
 from tools.ports import Interrupt
 from tools.registry import registry
 

@@ -13,8 +13,7 @@ import tools.write_file  # noqa: F401 - registers the tool
 from tests.support.each import each
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context, payload
 from tools.context import ToolContext
-from tools.files.seen import FilesSeen
-from tools.programs.seen import SeenByProgram
+from tools.files.seen import FilesSeen, SeenByProgram
 from tools.result import ToolResult
 
 FUNCTIONS = [f"def f{number}():\n    return {number}\n" for number in range(65)]

@@ -13,12 +13,10 @@ from tests.support.each import each
 from tests.support.programs import ALL, needs_sandbox, program_bench
 from tests.support.tool_context import call, error_of, make_context, unfenced
 from tools.approval.actions import RunCommand, WritePath
-from tools.ports import CommandOutcome
-from tools.programs.port import Program, ProgramOutcome
-from tools.programs.settings import ProgramSettings
-from tools.programs.stubs import NAMES, STUBS
-from tools.programs.telling import told
+from tools.execute_code import NAMES, STUBS, told
+from tools.ports import CommandOutcome, Program, ProgramOutcome
 from tools.registry import registry
+from tools.settings import ProgramSettings
 from tools.toolsets import get_tool_definitions, load_builtin_tools, select
 
 _PROGRAM = Program("1", Path("/srv/project"), "", ProgramSettings(), {})

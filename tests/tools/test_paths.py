@@ -13,7 +13,7 @@ import tools.write_file  # noqa: F401 - they register the tools
 from tests.support.each import each
 from tests.support.folded_case import fold_case
 from tests.support.tool_context import body_of, call, make_context, payload
-from tools.paths import absolute, one_slash, same_directory
+from tools.os_compat import absolute, one_slash, same_directory
 
 NAMES = ("~name", "~root", "~name/inside", "app/blog/[slug]/page.tsx", "a,b.txt", "{id}.ts", "what?.md", "*.md", "-x")
 

@@ -10,7 +10,7 @@ from tests.support.tool_context import error_of, make_context, value_of
 from tests.support.waiting import wait_until
 from tools.dispatch import dispatch
 from tools.registry import registry
-from tools.shell.processes import ProcessLimits
+from tools.shell.session import ProcessLimits
 from tools.toolsets import load_builtin_tools
 
 

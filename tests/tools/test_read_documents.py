@@ -21,8 +21,7 @@ from tests.support.tool_context import body_of, call, error_of, make_context, pa
 from tools.documents.kinds import Document, document_of
 from tools.documents.reading import document_text
 from tools.environments.document_reader import read_document
-from tools.errors import ToolError, ToolInterrupted
-from tools.extras import install_line
+from tools.errors import ToolError, ToolInterrupted, install_line
 from tools.files.seen import FilesSeen
 
 

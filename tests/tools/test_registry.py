@@ -8,9 +8,9 @@ import threading
 import pytest
 
 from tools import registry as registry_module
-from tools.calling import remembered_check
-from tools.calling.discovery import discover
+from tools import registry as remembered_check
 from tools.registry import RegistrationError, ToolRegistry, Toolset, registered_by, tool_error, tool_result
+from tools.toolsets import discover
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 

@@ -16,12 +16,10 @@ from agent_core.interrupt import CancelToken
 from tests.support.grammars import needs
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context
 from tools.context import ToolContext
-from tools.errors import ToolInterrupted
-from tools.extras import install_line
+from tools.errors import ToolInterrupted, install_line
 from tools.files.seen import FilesSeen, digest_of
-from tools.outline import collecting, languages
-from tools.outline.cache import FILE_NAME
-from tools.outline.collecting import Limits, collect
+from tools.outline import languages, parsing
+from tools.outline.parsing import FILE_NAME, Limits, collect
 from tools.ports import FileSystem
 from tools.registry import registry
 
@@ -230,7 +228,7 @@ def test_time_that_is_up_leaves_a_part_and_the_next_call_goes_on(work: Path):
 
 
 def test_the_model_is_told_of_files_that_there_was_no_time_for(work: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(collecting, "Limits", lambda: Limits(files=1))
+    monkeypatch.setattr(parsing, "Limits", lambda: Limits(files=1))
     text = call(context(work), "repo_map").text
     assert "[1 file not looked at in time: call again to go on, or name a deeper path]" in text
 

@@ -12,9 +12,8 @@ from tests.support.tool_context import make_context
 from tools.dispatch import dispatch
 from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalEnvironment
-from tools.registry import ToolEntry
+from tools.registry import Toolbox, ToolEntry
 from tools.result import MAX_SHOWN_CHARS, ShownText, ToolResult
-from tools.toolbox import Toolbox
 from tools.toolsets import load_builtin_tools
 
 LONG = "a line ✓\n" * MAX_SHOWN_CHARS
@@ -63,7 +62,7 @@ def test_the_end_of_a_flood_names_the_file_where_nothing_else_can_lead_to_it(
     tmp_path: Path, environment: LocalEnvironment, saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load_builtin_tools()
-    monkeypatch.setattr("tools.shell.live_text._LIVE_CHARS", 10)
+    monkeypatch.setattr("tools.shell.commands._LIVE_CHARS", 10)
     live: list[str] = []
     context = replace(make_context(tmp_path, terminal=environment, progress=live.append), output_file=saved)
     dispatch("terminal", {"command": "seq 1 20000"}, context)

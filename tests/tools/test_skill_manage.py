@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import tools.skill_manage
-import tools.skill_view
-import tools.skills_list  # noqa: F401 - they register themselves
 from agent_core.services import SessionServices
 from tests.support.services import turn_services
 from tests.support.skills import put_skill, skill_text, skills_of

@@ -6,11 +6,10 @@ import logging
 
 import pytest
 
-from tools import toolbox as toolbox_module
+from tools import registry as toolbox_module
 from tools import toolsets as toolsets_module
-from tools.registry import ToolEntry, ToolRegistry, Toolset, registered_by
+from tools.registry import Toolbox, ToolEntry, ToolRegistry, Toolset, registered_by
 from tools.registry import registry as the_registry
-from tools.toolbox import Toolbox
 from tools.toolsets import (
     TOOLSETS,
     get_tool_definitions,

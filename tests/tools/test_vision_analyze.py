@@ -15,10 +15,9 @@ from tests.support.tool_context import PlanInMemory, ScriptedApprover, call, err
 from tools.context import ToolContext
 from tools.errors import ToolError
 from tools.images import MAX_IMAGE_BYTES
-from tools.ports import Interrupt
+from tools.ports import Interrupt, WebRequest, WebResponse
 from tools.registry import registry
 from tools.result import ResultImage, ToolResult
-from tools.web.port import WebRequest, WebResponse
 
 QUESTION = "What does it show?"
 

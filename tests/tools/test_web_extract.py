@@ -18,8 +18,8 @@ from tools.approval.actions import ReachHost
 from tools.errors import ToolInterrupted
 from tools.registry import registry
 from tools.result import ToolResult
-from tools.web.markdown import can_read_html
-from tools.web.settings import WebSettings
+from tools.settings import WebSettings
+from tools.web.reading import can_read_html
 from tools.web_extract import web_extract
 
 needs_html = pytest.mark.skipif(

@@ -17,9 +17,9 @@ from tests.support.web_server import Answer, Exchange, WebBench, WebServer, type
 from tools.approval.actions import SearchWeb
 from tools.errors import ToolInterrupted
 from tools.registry import registry
+from tools.settings import SearchKeys, WebSettings
 from tools.toolsets import load_builtin_tools
-from tools.web.search.choosing import can_search
-from tools.web.settings import SearchKeys, WebSettings
+from tools.web_search import can_search
 
 HIT = {"title": "A guide", "url": "https://docs.example.org/a", "snippet": "How to do it & more."}
 BRAVE = {

@@ -18,10 +18,9 @@ import tools.write_file  # noqa: F401 - registers the tool
 from tests.support.tool_context import ScriptedApprover, body_of, call, error_of, make_context, payload
 from tools.approval.actions import WritePath
 from tools.context import ToolContext
-from tools.diagnostics.port import Problem
 from tools.errors import ToolInterrupted
 from tools.files.seen import FilesSeen
-from tools.ports import Interrupt
+from tools.ports import Interrupt, Problem
 from tools.registry import registry
 from tools.result import ShownDiff, ShownText
 

@@ -16,7 +16,7 @@ from tools.approval.command_prefix import prefix_of
 from tools.approval.mcp_pins import ToolPin
 from tools.approval.scopes import CommandsLike, FilesBelow, Grant, SameKind, SameThing
 from tools.light_dataclass import dataclass
-from tools.paths import same_directory
+from tools.os_compat import same_directory
 
 RecordKind = Literal[
     "run",

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tools.os_flags import O_CLOEXEC, O_NONBLOCK, own_user, set_mode
+from tools.os_compat import O_CLOEXEC, O_NONBLOCK, own_user, set_mode
 
 HEADER = """\
 # What you have answered for every later session. Each entry is one yes of yours, but for secret files that are

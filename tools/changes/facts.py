@@ -6,7 +6,7 @@ import os
 import stat
 from typing import NamedTuple
 
-from tools.os_flags import O_CLOEXEC, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK
+from tools.os_compat import O_CLOEXEC, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK
 
 # Clocks of file systems tick in steps of some milliseconds. Within one, a file can change twice and look the same.
 CLOCK_STEP_NS = 20_000_000

@@ -21,7 +21,7 @@ from tools.environments.guardian import Guardian
 from tools.light_dataclass import dataclass
 from tools.ports import Environment, FileSystem, Interrupt
 from tools.settings import ToolSettings
-from tools.shell.processes import Processes
+from tools.shell.session import Processes
 
 LOCAL = "local"
 

@@ -18,7 +18,7 @@ from tools.environments.shell_start import StartedShell
 from tools.environments.wake import WakePipe
 from tools.errors import CommandError, ToolInterrupted
 from tools.ports import Interrupt
-from tools.shell.processes import PatternMatch, ProcessEvent, ProcessInfo, ProcessSpec, ProcessView
+from tools.shell.session import PatternMatch, ProcessEvent, ProcessInfo, ProcessSpec, ProcessView
 
 _MATCHES_KEPT = 10
 _WRITE_SECONDS = 5.0

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 
 from tools.environments.own_programs import PROGRAMS
-from tools.redaction.redactor import redact
-from tools.shell.passthrough import Passthrough
+from tools.redaction import redact
+from tools.settings import Passthrough
 
 _SECRET_NAME = re.compile(
     r"""

@@ -17,7 +17,7 @@ from tools.environments.shell_report import MAX_REPORT_BYTES
 from tools.environments.shell_start import StartedShell
 from tools.environments.wake import WakePipe
 from tools.light_dataclass import dataclass
-from tools.os_flags import SIGKILL
+from tools.os_compat import SIGKILL
 
 _READ_BYTES = 65_536
 _TIMEOUT_GRACE = 0.3

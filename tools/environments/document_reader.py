@@ -25,7 +25,7 @@ _OURS = str(Path(__file__).parents[2])
 _CODE = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
-from tools.documents.child import main
+from tools.documents.extract import main
 main(sys.argv[2])
 """
 

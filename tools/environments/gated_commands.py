@@ -12,9 +12,8 @@ from tools.environments.containment import Containment, may_bring_anything
 from tools.environments.gated_confinement import LetThrough, let_through
 from tools.environments.gated_places import look_after
 from tools.errors import Denied
-from tools.files.history import FileHistory, NoHistory
-from tools.ports import CommandOutcome, CommandSpec, Environment, Interrupt
-from tools.shell.memory import forgetful, taken_away, with_path_of, without_kept, without_path
+from tools.ports import CommandOutcome, CommandSpec, Environment, FileHistory, Interrupt, NoHistory
+from tools.shell.session import forgetful, taken_away, with_path_of, without_kept, without_path
 
 AGAIN = "\n— again, without the sandbox —\n"
 """What the person sees between two runs of a command."""

@@ -10,12 +10,19 @@ from typing import BinaryIO
 
 from tools.approval.actions import ReadPath, WritePath
 from tools.approval.gate import Gate
-from tools.environments.resolving import missing_root, real_path
 from tools.environments.together import FileChange, change_all
 from tools.errors import FileAccessError, FileChanged
-from tools.files.history import FileHistory, NoHistory, TakeBack
-from tools.files.searching import SearchQuery, SearchResult
-from tools.ports import FileStat, FileSystem
+from tools.ports import (
+    FileHistory,
+    FileStat,
+    FileSystem,
+    NoHistory,
+    SearchQuery,
+    SearchResult,
+    TakeBack,
+    missing_root,
+    real_path,
+)
 
 _WRITABLE = 0o222
 

@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from tools.agent_ports import McpServers, PersonAnswer, PersonPage, PersonQuestion
 from tools.approval.actions import CallMcpTool
 from tools.approval.gate import Gate
-from tools.asking import PersonAnswer, PersonPage, PersonQuestion
 from tools.context import AgentServices
 from tools.errors import Denied
-from tools.mcp_port import McpServers
 from tools.ports import Interrupt
 from tools.result import ToolResult
 

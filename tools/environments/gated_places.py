@@ -17,7 +17,7 @@ from tools.approval.persistence_paths import run_later
 from tools.changes.skipped_folders import is_generated
 from tools.environments.kept_places import KeptPlaces, PlaceChange, Snapshot
 from tools.errors import Denied
-from tools.files.history import FileHistory
+from tools.ports import FileHistory
 
 _MOST_LOOKS = 4
 _SOMEWHERE = Path("/")

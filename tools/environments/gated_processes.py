@@ -15,10 +15,8 @@ from tools.approval.gate import Gate
 from tools.environments.containment import Containment, may_bring_anything
 from tools.environments.gated_confinement import let_through
 from tools.environments.gated_places import look_after
-from tools.files.history import FileHistory, NoHistory
-from tools.ports import CommandSpec, Interrupt
-from tools.shell.memory import ShellMemory, no_path
-from tools.shell.processes import Processes, ProcessEvent, ProcessInfo, ProcessSpec, ProcessView
+from tools.ports import CommandSpec, FileHistory, Interrupt, NoHistory
+from tools.shell.session import Processes, ProcessEvent, ProcessInfo, ProcessSpec, ProcessView, ShellMemory, no_path
 
 _T = TypeVar("_T")
 _END_OF_INPUT = "\x04"

@@ -8,9 +8,8 @@ from tools.approval.actions import SearchWeb
 from tools.approval.gate import Gate
 from tools.environments.http_search import EngineSearch
 from tools.environments.http_web import HttpWeb
-from tools.ports import Interrupt
-from tools.web.port import SearchHit, WebRequest, WebResponse
-from tools.web.settings import WebSettings
+from tools.ports import Interrupt, WebRequest, WebResponse, WebSearchHit
+from tools.settings import WebSettings
 
 ENGINES = "public search engines"
 """What the person reads when a search without a key is asked about."""
@@ -36,7 +35,7 @@ class GatedWeb:
         self._gate.authorize(SearchWeb(request.service, request.query))
         return self._inner.fetch(request, interrupt, None)
 
-    def search(self, query: str, limit: int, interrupt: Interrupt) -> Sequence[SearchHit]:
+    def search(self, query: str, limit: int, interrupt: Interrupt) -> Sequence[WebSearchHit]:
         """Ask the person, then the engines.
 
         Raises:

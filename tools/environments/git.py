@@ -31,7 +31,7 @@ from tools.environments.places_run_later import read_file
 from tools.environments.process_groups import UNSEEN, signal_group
 from tools.errors import ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
-from tools.os_flags import SIGKILL, own_user
+from tools.os_compat import SIGKILL, own_user
 from tools.ports import Interrupt
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from tools.environments.git import Git, Repository, borrowed, find_repository, g
 from tools.environments.process_groups import signal_group
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass
-from tools.os_flags import SIGKILL
+from tools.os_compat import SIGKILL
 
 _STATUS = (
     "--no-pager", "--literal-pathspecs", "status", "--porcelain=v2", "--branch", "--untracked-files=normal",

@@ -11,7 +11,7 @@ import threading
 
 from tools.environments.marked import VARIABLE, kill_marked
 from tools.environments.process_groups import signal_group
-from tools.os_flags import SIGKILL
+from tools.os_compat import SIGKILL
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from tools.web.port import WebError
+from tools.ports import WebError
 
 ACCEPTED = "gzip, deflate"
 _CHUNK = 64 * 1024

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from tools.environments.http_deadline import Deadline
-from tools.web.port import WebError
+from tools.ports import WebError
 
 LookUp = Callable[[str, int], Sequence[str]]
 """A host's addresses, as text, in the order of preference; OSError where there is none."""

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tools.errors import ToolInterrupted
-from tools.ports import Interrupt
-from tools.web.port import WebError
+from tools.ports import Interrupt, WebError
 
 
 class Deadline:

@@ -12,9 +12,8 @@ from dataclasses import field
 from urllib.parse import unquote, urlsplit
 
 from tools.light_dataclass import dataclass
-from tools.web.addresses import inside_by_name
-from tools.web.port import WebError
-from tools.web.urls import Target
+from tools.ports import WebError
+from tools.web.addresses import Target, inside_by_name
 
 _PORT = 80
 

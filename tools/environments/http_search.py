@@ -5,10 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from tools.errors import ToolInterrupted
-from tools.extras import install_line
-from tools.ports import Interrupt
-from tools.web.port import SearchHit, WebError
+from tools.errors import ToolInterrupted, install_line
+from tools.ports import Interrupt, WebError, WebSearchHit
 
 Found = Sequence[Mapping[str, str]]
 Ask = Callable[[str, int, float], Found]
@@ -49,7 +47,7 @@ class EngineSearch:
     def __init__(self, ask: Ask = ask_engines) -> None:
         self._ask = ask
 
-    def search(self, query: str, limit: int, timeout: float, interrupt: Interrupt) -> Sequence[SearchHit]:
+    def search(self, query: str, limit: int, timeout: float, interrupt: Interrupt) -> Sequence[WebSearchHit]:
         """At most `limit` results; `timeout` in seconds.
 
         Raises:
@@ -90,8 +88,8 @@ class _Asking(threading.Thread):
             self._interrupt.notify()
 
 
-def _hit(entry: Mapping[str, str]) -> SearchHit:
-    return SearchHit(str(entry.get("title", "")), str(entry.get("href", "")), str(entry.get("body", "")))
+def _hit(entry: Mapping[str, str]) -> WebSearchHit:
+    return WebSearchHit(str(entry.get("title", "")), str(entry.get("href", "")), str(entry.get("body", "")))
 
 
 def _short(problem: Exception) -> str:

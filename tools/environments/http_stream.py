@@ -17,7 +17,7 @@ import httpcore2
 from tools.environments.http_connecting import connect
 from tools.environments.http_deadline import Deadline
 from tools.errors import ToolInterrupted
-from tools.web.port import WebError
+from tools.ports import WebError
 
 
 class CheckedBackend(httpcore2.NetworkBackend):

@@ -14,11 +14,9 @@ from tools.environments.http_connecting import LookUp, addresses_of, look_up
 from tools.environments.http_deadline import Deadline
 from tools.environments.http_proxy import Proxy, proxy_for
 from tools.errors import ToolInterrupted
-from tools.ports import Interrupt
-from tools.web.addresses import Inside, inside, inside_by_name
-from tools.web.port import WebError, WebRequest, WebResponse
-from tools.web.settings import WebSettings
-from tools.web.urls import Target, redirected, target_of
+from tools.ports import Interrupt, WebError, WebRequest, WebResponse
+from tools.settings import WebSettings
+from tools.web.addresses import Inside, Target, inside, inside_by_name, redirected, target_of
 
 if TYPE_CHECKING:
     import httpcore2

@@ -27,7 +27,7 @@ from tools.environments.place_contents import is_settings, led_to, runs_the_same
 from tools.environments.places_run_later import GIT_FILE, MOST_BYTES, Look, PlaceFinder, Way, read_file
 from tools.environments.resolved_open import Spot, holding
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_NOCTTY, O_NONBLOCK, set_mode
+from tools.os_compat import O_NOCTTY, O_NONBLOCK, set_mode
 
 _EXECUTABLE = 0o111
 _MOST_HELD = 200

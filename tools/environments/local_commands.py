@@ -16,7 +16,7 @@ from tools.environments.watched_run import QUIET_SECONDS, run_to_end
 from tools.errors import CommandError
 from tools.ports import CommandOutcome, CommandSpec, Interrupt
 from tools.settings import TerminalSettings
-from tools.shell.memory import ShellCommand
+from tools.shell.session import ShellCommand
 
 if TYPE_CHECKING:
     from tools.environments.sandbox.port import Confinement, Sandbox

@@ -15,10 +15,9 @@ from tools.environments.file_errors import told_as_file_error
 from tools.environments.replacing import create_at, move_at, replace_at
 from tools.environments.resolved_open import Spot, holding, open_resolved
 from tools.errors import FileChanged, FileMissing, FileRefused
-from tools.files.searching import SearchQuery, SearchResult
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC, O_DIRECTORY, O_NOCTTY, O_NONBLOCK
-from tools.ports import FileStat, Interrupt
+from tools.os_compat import O_CLOEXEC, O_DIRECTORY, O_NOCTTY, O_NONBLOCK
+from tools.ports import FileStat, Interrupt, SearchQuery, SearchResult
 from tools.settings import SearchSettings
 
 # Their files are made up by the kernel: some never end, some hold the environment's keys.

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from tools.environments.watched_run import QUIET_SECONDS
 from tools.errors import CommandError, ToolError
 from tools.ports import CommandSpec, Interrupt
-from tools.shell.memory import ShellMemory
-from tools.shell.processes import ProcessEvent, ProcessInfo, ProcessLimits, ProcessSpec, ProcessView
+from tools.shell.session import ProcessEvent, ProcessInfo, ProcessLimits, ProcessSpec, ProcessView, ShellMemory
 
 if TYPE_CHECKING:
     from tools.environments.background_process import BackgroundProcess
@@ -37,7 +36,7 @@ class OpensCommands(Protocol):
 
 
 class LocalProcesses:
-    """Implements `tools.shell.processes.Processes`; safe to use from several threads.
+    """Implements `tools.shell.session.Processes`; safe to use from several threads.
 
     Args:
         environment: the session's; its `is_busy` and `close` count these processes too.

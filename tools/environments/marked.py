@@ -13,7 +13,7 @@ import signal
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
-from tools.os_flags import SIGKILL
+from tools.os_compat import SIGKILL
 
 VARIABLE = "HERMES_COMMANDS_OF"
 """The variable that holds the mark."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tools.environments.output_file import OutputFile
 from tools.result import MAX_SHOWN_CHARS, SavedOutput
-from tools.text.overwritten import Overwritten
+from tools.text.terminal_output import Overwritten
 
 
 class OutputBuffer:

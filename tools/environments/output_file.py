@@ -6,7 +6,7 @@ import logging
 import os
 from pathlib import Path
 
-from tools.os_flags import O_CLOEXEC, O_NOFOLLOW
+from tools.os_compat import O_CLOEXEC, O_NOFOLLOW
 from tools.result import SavedOutput
 
 log = logging.getLogger(__name__)

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tools.environments.removing import remove_tree
-from tools.file_locks import lock, open_to_lock
-from tools.os_flags import own_user
+from tools.os_compat import lock, open_to_lock, own_user
 
 
 class OwnDirectory:

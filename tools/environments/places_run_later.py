@@ -25,7 +25,7 @@ from tools.changes.skipped_folders import is_generated
 from tools.environments.git_settings import hooks_directories, included_files
 from tools.environments.place_contents import pointed
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC, O_NOCTTY, O_NONBLOCK
+from tools.os_compat import O_CLOEXEC, O_NOCTTY, O_NONBLOCK
 
 # Looked for by name, so that they are not lost among very many others.
 _HOOKS = (

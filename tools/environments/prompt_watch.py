@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from tools.text.prompts import FULL_SCREEN, TAIL_CHARS, open_line, question, takes_the_screen
+from tools.text.terminal_output import FULL_SCREEN, TAIL_CHARS, open_line, question, takes_the_screen
 
 _LFLAG = 3
 

@@ -8,7 +8,7 @@ import secrets
 import stat
 from pathlib import Path
 
-from tools.os_flags import O_DIRECTORY, O_NOFOLLOW
+from tools.os_compat import O_DIRECTORY, O_NOFOLLOW
 
 _O_PATH: int = getattr(os, "O_PATH", 0)
 _OPEN = os.O_RDONLY | O_DIRECTORY | O_NOFOLLOW

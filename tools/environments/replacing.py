@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tools.environments.resolved_open import Spot, holding
 from tools.errors import FileAccessError, FileChanged
-from tools.os_flags import O_NONBLOCK, set_mode
+from tools.os_compat import O_NONBLOCK, set_mode
 
 _NOT_RENAMED_OVER = frozenset({errno.EXDEV, errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS})
 _PERMISSION_BITS = 0o7777

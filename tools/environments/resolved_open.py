@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tools.light_dataclass import dataclass
-from tools.os_flags import NOT_ON_WINDOWS, O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW
+from tools.os_compat import NOT_ON_WINDOWS, O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW
 
 _ANY_LINK = getattr(os, "O_NOFOLLOW_ANY", 0)
 # A handle that only stands for a directory needs no right to list it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tools.files.searching import SearchQuery
+from tools.ports import SearchQuery
 from tools.text.globs import spread
 
 _NO_GIT = ("--glob", "!.git")

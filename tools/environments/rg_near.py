@@ -10,7 +10,7 @@ from pathlib import Path
 from tools.environments import rg_arguments as rg
 from tools.environments.rg_process import OutOfTime, Runner
 from tools.errors import ToolError
-from tools.files.searching import NearMiss, SearchQuery
+from tools.ports import NearMiss, SearchQuery
 
 _SECONDS = 1.5
 _MAX_LOOKED_AT = 200

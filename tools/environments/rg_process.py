@@ -26,7 +26,7 @@ from tools.environments.own_programs import PROGRAMS
 from tools.environments.process_groups import UNSEEN, signal_group
 from tools.errors import PatternRejected, ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
-from tools.os_flags import SIGKILL
+from tools.os_compat import SIGKILL
 from tools.ports import Interrupt
 
 # The user's own rg settings must not change what a search means.

@@ -24,10 +24,9 @@ from tools.environments.rg_near import near_miss
 from tools.environments.rg_process import GLOB_HINT, OutOfTime, Runner
 from tools.environments.search_ground import held_for_search
 from tools.errors import ToolError
-from tools.files.searching import SearchHit, SearchQuery, SearchResult
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_NONBLOCK
-from tools.ports import Interrupt
+from tools.os_compat import O_NONBLOCK
+from tools.ports import Interrupt, SearchHit, SearchQuery, SearchResult
 from tools.settings import SearchSettings
 from tools.text.globs import GlobError, Wanted, settled
 

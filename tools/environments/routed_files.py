@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from tools.environments.resolving import real_path
 from tools.errors import FileAccessError
-from tools.files.searching import SearchQuery, SearchResult
 from tools.light_dataclass import dataclass
-from tools.ports import FileStat, FileSystem
+from tools.ports import FileStat, FileSystem, SearchQuery, SearchResult, real_path
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from tools.environments.ignore_files import ignore_files
 from tools.environments.own_directories import own_directory
 from tools.environments.resolved_open import open_resolved
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK
+from tools.os_compat import O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK
 
 _NAME_ONLY = getattr(os, "O_PATH", os.O_RDONLY | O_NONBLOCK)
 _OURS = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ import threading
 from tools.environments.guardian import Guardian
 from tools.environments.marked import VARIABLE, kill_marked
 from tools.environments.process_groups import group_is_alive, signal_group
-from tools.os_flags import SIGKILL
+from tools.os_compat import SIGKILL
 
 
 class SessionGroups:

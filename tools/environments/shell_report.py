@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tools.environments.export_listing import read_exports
 from tools.light_dataclass import dataclass
-from tools.shell.memory import ShellState
+from tools.shell.session import ShellState
 
 _PIPES, _START, _MIDDLE, _END = b"\0pipes\0", b"\0shell\0", b"\0", b"\0end\0"
 # Shell text that prints the report, to be used between single quotes. `command` passes over functions of these names.

@@ -19,8 +19,8 @@ from tools.environments.session_groups import SessionGroups
 from tools.environments.shell_report import REPORTING
 from tools.errors import CommandError
 from tools.light_dataclass import dataclass
-from tools.os_flags import NOT_ON_WINDOWS
-from tools.shell.pipes import with_exit
+from tools.os_compat import NOT_ON_WINDOWS
+from tools.shell.exit_codes import with_exit
 
 if TYPE_CHECKING:
     from tools.environments.sandbox.port import Confinement, Sandbox

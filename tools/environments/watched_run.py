@@ -11,10 +11,10 @@ from tools.environments.prompt_watch import PromptWatch
 from tools.environments.shell_report import Left, read_pipes
 from tools.environments.shell_start import StartedShell
 from tools.environments.wake import WakePipe
-from tools.os_flags import SIGKILL
+from tools.os_compat import SIGKILL
 from tools.ports import CommandSpec, Interrupt
 from tools.settings import TerminalSettings
-from tools.shell.memory import ShellCommand, ShellOutcome
+from tools.shell.session import ShellCommand, ShellOutcome
 
 QUIET_SECONDS = 5.0
 """So long after a question a silent command counts as waiting for its answer."""

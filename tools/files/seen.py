@@ -1,8 +1,4 @@
-"""What a session's model knows of files: which content it has read or written, and which lines it was shown of it.
-
-`write_file` asks it before it replaces a file, `read_file` so as not to say the same twice. The agent forgets it all
-when the history that the model sees becomes shorter. It also keeps the text of the latest documents.
-"""
+"""What a session's model, and a program, know of files: which content was read or written, which lines were shown."""
 
 from __future__ import annotations
 
@@ -16,6 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools.light_dataclass import dataclass
+
+# What a session's model knows of files: which content it has read or written, and which lines it was shown of it.
+#
+# `write_file` asks it before it replaces a file, `read_file` so as not to say the same twice. The agent forgets
+# it all
+# when the history that the model sees becomes shorter. It also keeps the text of the latest documents.
 
 _MAX_FILES = 500
 _MAX_PAGES = 64
@@ -219,3 +221,25 @@ def _joined(pages: Iterable[Lines]) -> tuple[Lines, ...]:
         elif first <= last:
             joined.append((first, last))
     return tuple(joined[-_MAX_PAGES:])
+
+
+# What a program knows of files: what it has read itself, and what the session's model knows.
+
+
+class SeenByProgram(FilesSeen):
+    """As a session's, but no line counts as shown: a program gets what it asks for as often as it asks.
+
+    Nothing that it reads is known to the model, and what it changes the model has to read anew.
+
+    Args:
+        of_session: what the session's model knows.
+    """
+
+    def __init__(self, of_session: FilesSeen) -> None:
+        super().__init__()
+        self._of_session = of_session
+
+    def known(self, path: Path) -> SeenFile | None:
+        """What the program last saw of a file, or else the model."""
+        found = super().known(path) or self._of_session.known(path)
+        return None if found is None else replace(found, pages=())

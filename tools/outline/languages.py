@@ -8,8 +8,7 @@ import importlib.util
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from tools.errors import ToolError
-from tools.extras import install_line
+from tools.errors import ToolError, install_line
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:

@@ -1,18 +1,106 @@
-"""Makes the outline of one file's bytes."""
+"""Outlines of source files: definitions and references by tree-sitter, kept between calls."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import logging
+import os
 import re
+import sqlite3
+import time
+import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
+from tools.context import ToolContext
+from tools.errors import Denied, FileAccessError, ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
-from tools.outline.languages import Grammar
-from tools.outline.model import KINDS, Definition, Kind, Outline
+from tools.outline.languages import TONGUES, Grammar, Tongue, grammar, is_installed, tongue_of
+from tools.ports import SearchQuery
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
+
+
+# What is known of one source file, and its form in the cache.
+
+Kind = Literal["class", "function", "method", "type", "value", "impl"]
+
+KINDS: tuple[Kind, ...] = ("class", "function", "method", "type", "value", "impl")
+
+
+class BadOutline(ValueError):
+    """Stored bytes are no outline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Something that a file defines.
+
+    Attributes:
+        line: counts from 1.
+        parent: the index, among the file's definitions, of the one that it stands in; -1 at the top level.
+        signature: its first line as written, without the body.
+    """
+
+    name: str
+    kind: Kind
+    line: int
+    parent: int
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What one file is made of.
+
+    Attributes:
+        definitions: in the order of the text.
+        references: how often it refers to a name as such; members: to a name of something, as in `thing.name`.
+    """
+
+    definitions: tuple[Definition, ...] = ()
+    references: Mapping[str, int] = field(default_factory=dict)
+    members: Mapping[str, int] = field(default_factory=dict)
+
+    def is_member(self, definition: Definition) -> bool:
+        """Whether others refer to it through what it belongs to."""
+        if definition.kind == "method":
+            return True
+        return definition.parent >= 0 and definition.kind not in {"class", "type", "impl"}
+
+    def packed(self) -> bytes:
+        """The outline as bytes, for `unpacked`."""
+        rows = [(d.name, KINDS.index(d.kind), d.line, d.parent, d.signature) for d in self.definitions]
+        stored = [rows, dict(self.references), dict(self.members)]
+        return zlib.compress(json.dumps(stored, separators=(",", ":")).encode(), 1)
+
+
+def unpacked(data: bytes) -> Outline:
+    """What `Outline.packed` made.
+
+    Raises:
+        BadOutline: it is something else.
+    """
+    try:
+        rows, *counted = json.loads(zlib.decompress(data))
+        definitions = tuple(
+            Definition(str(name), KINDS[kind], int(line), int(parent), str(signature))
+            for name, kind, line, parent, signature in rows
+        )
+        references, members = ({str(name): int(count) for name, count in counts.items()} for counts in counted)
+    except (zlib.error, ValueError, TypeError, IndexError, AttributeError) as problem:
+        raise BadOutline(f"not an outline: {problem}") from problem
+    if any(not -1 <= definition.parent < index for index, definition in enumerate(definitions)):
+        raise BadOutline("a definition stands in one that comes after it")
+    return Outline(definitions, references, members)
+
+
+# Makes the outline of one file's bytes.
 
 _CHUNK = 16 * 1024
 _MAX_SIGNATURE = 110
@@ -162,3 +250,227 @@ def _braced(node: Node) -> Node | None:
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
+
+
+# Remembers outlines between calls, sessions and processes: one SQLite file that may be thrown away at any time.
+
+log = logging.getLogger(__name__)
+
+FILE_NAME = "outlines.db"
+
+_VERSION = 4  # of the queries and of the packed form: with another one everything is made anew
+_LOCK_SECONDS = 2.0
+_DAY = 86_400
+_KEEP_DAYS = 30
+_MAX_ROWS = 50_000
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS outlines (path BLOB PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL,"
+    " used INTEGER NOT NULL, body BLOB NOT NULL) WITHOUT ROWID"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """By which a file's content is taken for the same: its time of change and its size in bytes."""
+
+    mtime_ns: int
+    size: int
+
+
+class OutlineCache:
+    """Outlines by path and stamp. Whatever goes wrong with the file costs time, and no call.
+
+    Args:
+        folder: where its file is; None keeps nothing.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._file = None if folder is None else folder / FILE_NAME
+
+    def load(self, root: Path, stamps: Mapping[Path, Stamp]) -> dict[Path, Outline]:
+        """What is known of those files below `root`, or of `root` itself, that are as they were."""
+        if not stamps or self._file is None:
+            return {}
+        first, last = os.fsencode(root), os.fsencode(root) + b"/\xff"
+        query = "SELECT path, mtime_ns, size, body FROM outlines WHERE path BETWEEN ? AND ?"
+        found: dict[Path, Outline] = {}
+        with self._tolerant(), _connected(self._file) as connection:
+            for name, mtime_ns, size, body in connection.execute(query, (first, last)):
+                path = Path(os.fsdecode(name))
+                if stamps.get(path) == Stamp(mtime_ns, size):
+                    with contextlib.suppress(BadOutline):
+                        found[path] = unpacked(body)
+        return found
+
+    def store(self, fresh: Mapping[Path, tuple[Stamp, Outline]], used: Iterable[Path]) -> None:
+        """Keep the `fresh` ones, and longer those that were `used`."""
+        if self._file is None:
+            return
+        today = int(time.time()) // _DAY
+        rows = [
+            (os.fsencode(path), stamp.mtime_ns, stamp.size, today, outline.packed())
+            for path, (stamp, outline) in fresh.items()
+        ]
+        with self._tolerant(), _connected(self._file) as connection:
+            connection.executemany("INSERT OR REPLACE INTO outlines VALUES (?, ?, ?, ?, ?)", rows)
+            connection.executemany(
+                "UPDATE outlines SET used = ? WHERE path = ? AND used < ?",
+                [(today, os.fsencode(path), today) for path in used],
+            )
+            if rows:
+                _prune(connection, today)
+
+    @contextlib.contextmanager
+    def _tolerant(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as problem:
+            log.info("the cache of outlines is not used: %s", problem)  # another process has it, the disk is full
+        except (sqlite3.Error, OSError, ValueError, TypeError) as problem:
+            log.warning("the cache of outlines is damaged and made anew: %s", problem)
+            if self._file is not None:
+                with contextlib.suppress(OSError):
+                    self._file.unlink()
+
+
+@contextlib.contextmanager
+def _connected(file: Path) -> Iterator[sqlite3.Connection]:
+    """A connection whose work is one transaction."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if not file.exists():
+        file.touch(mode=0o600)  # it tells what is in the user's files
+    with contextlib.closing(sqlite3.connect(file, timeout=_LOCK_SECONDS)) as connection, connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+            connection.execute("DROP TABLE IF EXISTS outlines")
+            connection.execute(f"PRAGMA user_version = {_VERSION}")
+        connection.execute(_TABLE)
+        yield connection
+
+
+def _prune(connection: sqlite3.Connection, today: int) -> None:
+    connection.execute("DELETE FROM outlines WHERE used < ?", (today - _KEEP_DAYS,))
+    count = connection.execute("SELECT count(*) FROM outlines").fetchone()[0]
+    if count > _MAX_ROWS:
+        connection.execute(
+            "DELETE FROM outlines WHERE path IN (SELECT path FROM outlines ORDER BY used LIMIT ?)",
+            (count - _MAX_ROWS,),
+        )
+
+
+# Finds the source files below a path and gathers their outlines, cached or parsed, as far as time allows.
+
+MAX_FILES = 5000
+MAX_BYTES = 512 * 1024
+
+_GLOB = "*.{" + ",".join(TONGUES) + "}"
+_FILE_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`files`: most files; `size`: bytes of one; `seconds`: for reading and parsing them."""
+
+    files: int = MAX_FILES
+    size: int = MAX_BYTES
+    seconds: float = 10.0
+
+
+@dataclass(slots=True)
+class Collected:
+    """What was gathered.
+
+    Attributes:
+        outlines: by path; files without any definition or reference are among them.
+        found: how many source files there are.
+        unread: files that time did not allow for.
+        skipped: files that are too big, no text, generated, or not to be read.
+        missing: languages whose grammar is not installed, with their number of files.
+        parsed: how many had to be read anew.
+    """
+
+    outlines: dict[Path, Outline] = field(default_factory=dict)
+    found: int = 0
+    unread: int = 0
+    skipped: int = 0
+    missing: Counter[str] = field(default_factory=Counter)
+    parsed: int = 0
+
+
+def collect(root: Path, ctx: ToolContext, limits: Limits | None = None) -> Collected:
+    """The outlines of the source files below `root`, or of the file `root`; the newest where there are too many.
+
+    Raises:
+        ToolError: the path is not there, not readable, not allowed. ToolInterrupted.
+    """
+    limits = limits or Limits()
+    result = ctx.fs.search(SearchQuery(_GLOB, root, target="files", limit=limits.files))
+    collected = Collected(found=result.total, unread=max(0, result.total - len(result.hits)))
+    stamps = _stamps([hit.path for hit in result.hits], ctx, limits, collected)
+    cache = OutlineCache(ctx.cache)
+    collected.outlines = cache.load(root, stamps)
+    known = list(collected.outlines)
+    new = {path: stamp for path, stamp in stamps.items() if path not in collected.outlines}
+    try:
+        # However long the listing took, each call gets on.
+        _parse(new, ctx, time.monotonic() + limits.seconds, collected)
+    finally:  # what was done is not done again after a cancel
+        fresh = {path: (stamps[path], collected.outlines[path]) for path in new if path in collected.outlines}
+        cache.store(fresh, known)
+    return collected
+
+
+def _stamps(paths: Sequence[Path], ctx: ToolContext, limits: Limits, collected: Collected) -> dict[Path, Stamp]:
+    """The files to look into. A file that is gone, or not to be looked at, is passed over."""
+    stamps: dict[Path, Stamp] = {}
+    for path in paths:
+        tongue = tongue_of(path.name)
+        if tongue is None or not is_installed(tongue):
+            collected.missing[tongue.name if tongue else path.suffix] += 1
+            continue
+        try:
+            facts = ctx.fs.stat(path)
+        except (FileAccessError, Denied):
+            facts = None
+        if facts is None or facts.kind != "file" or facts.size > limits.size:
+            collected.skipped += 1
+            continue
+        stamps[path] = Stamp(facts.mtime_ns, facts.size)
+    return stamps
+
+
+def _parse(stamps: Mapping[Path, Stamp], ctx: ToolContext, deadline: float, collected: Collected) -> None:
+    for path, stamp in stamps.items():
+        now = time.monotonic()
+        if now >= deadline:
+            collected.unread += len(stamps) - collected.parsed
+            return
+        collected.parsed += 1
+        try:
+            with ctx.fs.open_saved(path) as stream:
+                data = stream.read(stamp.size + 1)
+        except (FileAccessError, Denied, OSError):
+            collected.skipped += 1
+            continue
+        tongue = tongue_of(path.name)
+        outline = _outline(data, tongue, ctx, min(deadline, now + _FILE_SECONDS)) if tongue else None
+        if outline is None:
+            collected.skipped += 1
+        else:
+            collected.outlines[path] = outline
+
+
+def _outline(data: bytes, tongue: Tongue, ctx: ToolContext, deadline: float) -> Outline | None:
+    if not is_source(data):
+        return Outline()
+    try:
+        loaded = grammar(tongue)
+    except ToolError as problem:
+        log.warning("%s", problem)
+        return None
+    try:
+        return outline_of(data, loaded, lambda: ctx.interrupt.is_set() or time.monotonic() >= deadline)
+    except Stopped:
+        if ctx.interrupt.is_set():
+            raise ToolInterrupted from None
+        return None

@@ -1,18 +1,267 @@
-"""Finds a piece of text in a file, and where it is not there, what comes closest and how that differs."""
+"""Finds text in a file, the region most like it, and how lines differ; compact diffs."""
 
 from __future__ import annotations
 
+import difflib
 import re
+import unicodedata
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import accumulate, count
+from itertools import accumulate, count, groupby
 from operator import add
 
 from tools.light_dataclass import dataclass
-from tools.text.diffs import clipped
-from tools.text.line_difference import describe_difference, normalised
+
+# A compact unified diff of two texts, for the model to read.
+
+_LONG_LINE = 400
+_AROUND_CHANGE = 80
+_CONTEXT = 2
+_MAX_COMPARED_LINES = 4000
+_MOST_HEADERS = 8
+_BLOCKS = (4096, 64, 1)
+
+
+def compact_diff(before: str, after: str, max_chars: int = 4000) -> str:
+    """The changed lines with two lines around them, cut at `max_chars`; '' where only line endings differ."""
+    return _cut("\n".join(with_short_lines(_compared(before, after))), max_chars)
+
+
+def hunk_headers(before: str, after: str) -> str:
+    """Where two texts differ: the headers of their diff, `@@ -22,5 +22,5 @@`; of many the first ones."""
+    headers = [line for line in _compared(before, after) if line.startswith(("@@", "["))]
+    more = f" and {len(headers) - _MOST_HEADERS} more" if len(headers) > _MOST_HEADERS else ""
+    return " ".join(headers[:_MOST_HEADERS]) + more
+
+
+def _compared(before: str, after: str) -> list[str]:
+    # Comparing only what lies between the equal ends keeps a small change in a long file cheap.
+    head = _begin(before, same_head(before, after))
+    tail = same_tail(before, after, min(len(before), len(after)) - head)
+    old_part = _lines(before[head : _end(before, len(before) - tail)])
+    new_part = _lines(after[head : _end(after, len(after) - tail)])
+    shift = before.count("\n", 0, head)
+    if len(old_part) + len(new_part) > _MAX_COMPARED_LINES:
+        return [f"[{len(old_part)} lines from line {shift + 1} became {len(new_part)}; too many to show]"]
+    return _hunks(old_part, new_part, shift)
+
+
+def same_head(before: str, after: str) -> int:
+    """How many characters two texts have in common at their beginning."""
+    limit = min(len(before), len(after))
+    size = 0
+    # Blocks are compared at the speed of memory, characters are not.
+    for block in _BLOCKS:
+        while size + block <= limit and before[size : size + block] == after[size : size + block]:
+            size += block
+    return size
+
+
+def same_tail(before: str, after: str, limit: int) -> int:
+    """How many characters, at most `limit`, two texts have in common at their end."""
+    size = 0
+    for block in _BLOCKS:
+        while size + block <= limit and _before_end(before, size, block) == _before_end(after, size, block):
+            size += block
+    return size
+
+
+def _before_end(text: str, size: int, block: int) -> str:
+    end = len(text) - size
+    return text[end - block : end]
+
+
+def _begin(text: str, place: int) -> int:
+    """Where the line of `place` begins, and the lines before it that are shown with it."""
+    for _ in range(_CONTEXT + 1):
+        place = text.rfind("\n", 0, place)
+        if place < 0:
+            return 0
+    return place + 1
+
+
+def _end(text: str, place: int) -> int:
+    """Where the lines end that are shown behind the one that `place` is in."""
+    for _ in range(_CONTEXT + 1):
+        place = text.find("\n", place) + 1
+        if not place:
+            return len(text)
+    return place
+
+
+def with_short_lines(diff: Sequence[str], *, keeps_changes: bool = False) -> list[str]:
+    """The lines of a unified diff, each with its sign, and long ones around the characters that changed in them.
+
+    Args:
+        keeps_changes: only characters that did not change may be left out.
+    """
+    made: list[str] = []
+    removed: list[str] = []
+    for sign, group in groupby(diff, key=lambda line: line[:1]):
+        lines = list(group)
+        if sign == "-":
+            removed = lines
+            continue
+        if sign == "+" and len(removed) == len(lines):
+            pairs = [
+                around_change(old[1:], new[1:], None if keeps_changes else _LONG_LINE)
+                for old, new in zip(removed, lines, strict=True)
+            ]
+            made += [f"-{old}" for old, _ in pairs] + [f"+{new}" for _, new in pairs]
+        else:
+            made += [line if keeps_changes and line[:1] in "-+" else clipped(line) for line in (*removed, *lines)]
+        removed = []
+    return made + [line if keeps_changes else clipped(line) for line in removed]
+
+
+def around_change(old: str, new: str, most: int | None = _LONG_LINE) -> tuple[str, str]:
+    """Two lines, and if one is long what is near the characters in which they differ: about `most` of each."""
+    if max(len(old), len(new)) <= _LONG_LINE:
+        return old, new
+    head = same_head(old, new)
+    tail = same_tail(old, new, min(len(old), len(new)) - head)
+    start, end = max(0, head - _AROUND_CHANGE), max(0, tail - _AROUND_CHANGE)
+    return _part(old, start, end, most), _part(new, start, end, most)
+
+
+def clipped(line: str, most: int = _LONG_LINE) -> str:
+    """The line, or the beginning and the end of a long one."""
+    if len(line) <= most:
+        return line
+    end = most // 4
+    return f"{line[: most - end]}{_left_out(len(line) - most)}{line[-end:]}"
+
+
+def _part(line: str, start: int, end: int, most: int | None) -> str:
+    part = line[start : len(line) - end]
+    return f"{_left_out(start)}{part if most is None else clipped(part, most)}{_left_out(end)}"
+
+
+def _left_out(count: int) -> str:
+    return f"[… {count} characters]" if count else ""
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.replace("\r\n", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def _hunks(old: list[str], new: list[str], shift: int) -> list[str]:
+    out: list[str] = []
+    for group in difflib.SequenceMatcher(None, old, new).get_grouped_opcodes(_CONTEXT):
+        _, old_from, _, new_from, _ = group[0]
+        _, _, old_to, _, new_to = group[-1]
+        old_range, new_range = _range(old_from, old_to, shift), _range(new_from, new_to, shift)
+        out.append(f"@@ -{old_range} +{new_range} @@")
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                out += [f" {line}" for line in old[i1:i2]]
+                continue
+            out += [f"-{line}" for line in old[i1:i2]]
+            out += [f"+{line}" for line in new[j1:j2]]
+    return out
+
+
+def _range(start: int, end: int, shift: int) -> str:
+    # An empty range names the line before it, as diff(1) does.
+    return f"{start + shift + (end > start)},{end - start}"
+
+
+def _cut(diff: str, max_chars: int) -> str:
+    if len(diff) <= max_chars:
+        return diff
+    cut = diff.rfind("\n", 0, max_chars)
+    return f"{diff[: cut if cut > 0 else max_chars]}\n[… {diff.count(chr(10), max(cut, 0))} more lines]"
+
+
+# How two lines differ that a reader would take for the same: white space, quotes, escapes, look-alikes.
+
+_MAX_SHOWN = 300
+_LOOKALIKES = str.maketrans(
+    {
+        "‘": "'", "’": "'", "‚": "'", "′": "'", "“": '"', "”": '"', "„": '"', "″": '"',
+        "–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-", "…": "...",
+        "\u00a0": " ", "\u202f": " ", "\u200b": "", "\ufeff": "",
+    }
+)  # fmt: skip
+_QUOTES = str.maketrans({"'": '"', "`": '"'})
+_ESCAPES = (("\\n", "\n"), ("\\t", "\t"), ('\\"', '"'), ("\\'", "'"), ("\\\\", "\\"))
+
+
+def normalised(line: str) -> str:
+    """The line without what `describe_difference` has a name for, so that such lines compare equal."""
+    if not line.isascii():
+        line = unicodedata.normalize("NFKC", line.translate(_LOOKALIKES))
+    return " ".join(line.translate(_QUOTES).split()).casefold()
+
+
+def describe_difference(wrote: str, has: str) -> str:
+    """How two different lines differ, for whoever sees the file's line too.
+
+    Returns:
+        «you wrote '…'» for other text, and «you wrote '…', the file has '…' (why)» for what is hardly to be seen.
+    """
+    reasons = _reasons(wrote, has)
+    yours, theirs = map(repr, around_change(wrote, has, _MAX_SHOWN))
+    if not reasons and len(has) <= _MAX_SHOWN:
+        return f"you wrote {yours}"
+    why = f" ({', '.join(reasons)})" if reasons else ""
+    return f"you wrote {yours}, the file has {theirs}{why}"
+
+
+def _reasons(wrote: str, has: str) -> list[str]:
+    """What differs, where that has a name; blanks matter only where the rest is the same but for that."""
+    reasons = _space_reasons(wrote, has)
+    yours, theirs = wrote.strip(), has.strip()
+    if yours == theirs:
+        return reasons
+    for name, same in (
+        ("spaces within the line", lambda text: " ".join(text.split())),
+        ("kind of quotes", lambda text: text.translate(_QUOTES)),
+        ("upper and lower case", str.casefold),
+        ("look-alike characters", lambda text: unicodedata.normalize("NFKC", text.translate(_LOOKALIKES))),
+        ("escapes", _unescaped),
+    ):
+        if same(yours) == same(theirs):
+            return [*reasons, name]
+    return ["several small differences"] if normalised(wrote) == normalised(has) else []
+
+
+def _space_reasons(wrote: str, has: str) -> list[str]:
+    reasons: list[str] = []
+    yours, theirs = _indent(wrote), _indent(has)
+    if yours != theirs:
+        reasons.append(f"indented with {_named(theirs)}, not {_named(yours)}")
+    if wrote.endswith("\r") != has.endswith("\r"):
+        reasons.append("Windows line ending" if has.endswith("\r") else "no Windows line ending")
+    elif _tail(wrote) != _tail(has):
+        reasons.append("white space at the end")
+    return reasons
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _tail(line: str) -> str:
+    return line[len(line.rstrip()) :]
+
+
+def _named(space: str) -> str:
+    counts = ((space.count("\t"), "tab"), (space.count(" "), "space"))
+    named = [f"{count} {word}{'s' if count > 1 else ''}" for count, word in counts if count]
+    return " and ".join(named) or "nothing"
+
+
+def _unescaped(text: str) -> str:
+    for escaped, plain in _ESCAPES:
+        text = text.replace(escaped, plain)
+    return text
+
+
+# Finds a piece of text in a file, and where it is not there, what comes closest and how that differs.
 
 _NAME = re.compile(r"\w+")
 _MIN_PIECE = 3

@@ -16,15 +16,16 @@ from tools.light_dataclass import dataclass
 from tools.settings import ReadSettings
 from tools.text.encoding import (
     SAMPLE_BYTES,
+    Guess,
     byte_order_mark,
     decode,
     encoding_note,
+    guess_encoding,
     is_mostly_utf8,
     looks_binary,
     odd_bytes_in,
     unmarked_wide,
 )
-from tools.text.legacy import Guess, guess_encoding
 
 _BLOCK = 1 << 18
 _AT_ONCE = 4 << 20

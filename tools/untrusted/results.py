@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from tools.calling.remarks import remarked
-from tools.redaction.redactor import redact
-from tools.result import ERROR, ShownText, ToolResult, reason_of
+from tools.redaction import redact
+from tools.result import ERROR, ShownText, ToolResult, reason_of, remarked
 from tools.untrusted.fence import fenced
 from tools.untrusted.invisible import hidden_in, made_visible
 

@@ -14,7 +14,7 @@ from typing import IO
 
 from acp_adapter.cli.client.errors import AgentDied, AgentNotStarted
 from tools.environments.process_groups import APART, signal_group
-from tools.os_flags import SIGKILL
+from tools.os_compat import SIGKILL
 
 SERVER = (sys.executable, "-P", "-m", "acp_adapter")
 """The command that starts the server of this program."""

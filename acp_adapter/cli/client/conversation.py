@@ -9,7 +9,7 @@ from typing import Any
 
 from acp_adapter.cli.client.client import AcpClient
 from acp_adapter.cli.client.errors import AgentUnsupported
-from tools.paths import same_directory
+from tools.os_compat import same_directory
 
 PROTOCOL_VERSION = 1
 _SECONDS_TO_ANSWER = 60.0

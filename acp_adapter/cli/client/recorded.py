@@ -13,7 +13,7 @@ from acp_adapter.cli.client.client import Trace
 from agent_core.errors import RequestError, SettingsError
 
 if TYPE_CHECKING:
-    from tools.redaction.redactor import Redactor
+    from tools.redaction import Redactor
 
 _CLOSE_SECONDS = 5.0
 
@@ -54,7 +54,7 @@ def _redactor(profile: str | None) -> Redactor:
     from agent_core.config import load  # noqa: PLC0415 - few record
     from agent_core.home import find_home  # noqa: PLC0415 - the same
     from agent_core.known_secrets import secrets_of  # noqa: PLC0415 - the same
-    from tools.redaction.redactor import Redactor  # noqa: PLC0415 - the same
+    from tools.redaction import Redactor  # noqa: PLC0415 - the same
 
     try:
         return Redactor(secrets_of(load(find_home(os.environ, profile))))

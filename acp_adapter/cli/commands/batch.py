@@ -29,7 +29,7 @@ from agent_core.config import ConfigSource, Overrides
 from agent_core.errors import AuthRequired, HermesError
 from agent_core.home import find_home
 from agent_core.providers.resolve import resolve_model
-from tools.os_flags import SIGKILL
+from tools.os_compat import SIGKILL
 
 _FAILED, _WRONG, _INTERRUPTED = 1, 2, 130
 

@@ -46,7 +46,7 @@ def main(argv: list[str]) -> int:
     from agent_core.config import ConfigSource  # noqa: PLC0415 - loaded for what is asked only
     from agent_core.home import find_home  # noqa: PLC0415
     from agent_core.plugins.plugins import Plugins  # noqa: PLC0415
-    from tools.home_tools.modules import LoadFailed  # noqa: PLC0415
+    from tools.home_tools import LoadFailed  # noqa: PLC0415
 
     try:
         plugins = Plugins(ConfigSource(find_home(os.environ, options.profile)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from agent_core.config import Configuration
     from agent_core.home import Home
-    from tools.redaction.redactor import Redact
+    from tools.redaction import Redact
 
 
 class Endings:
@@ -82,7 +82,7 @@ class Case:
     def redactor(self) -> Redact:
         """What takes secrets out of what is told: those that look like some, and those of the settings by value."""
         from agent_core.known_secrets import teach  # noqa: PLC0415 - as above
-        from tools.redaction.redactor import Redactor  # noqa: PLC0415 - the same
+        from tools.redaction import Redactor  # noqa: PLC0415 - the same
 
         redact = Redactor()
         config = self.config()

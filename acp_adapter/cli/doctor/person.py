@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from acp_adapter.cli.terminal.style import style_for
 
 if TYPE_CHECKING:
-    from tools.redaction.redactor import Redact
+    from tools.redaction import Redact
 
 
 class AtTerminal:

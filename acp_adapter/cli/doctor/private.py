@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agent_core.home import Home
-from tools.os_flags import own_user
+from tools.os_compat import own_user
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _FOLDERS = ("blobs", "cache", "logs", "memories", "outputs", "run", "trajectories")

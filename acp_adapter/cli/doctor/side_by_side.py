@@ -12,7 +12,7 @@ from acp_adapter.cli.doctor.case import Case
 from acp_adapter.cli.doctor.finding import Finding, failing
 
 if TYPE_CHECKING:
-    from tools.redaction.redactor import Redact
+    from tools.redaction import Redact
 
 Look = Callable[[Case], Iterator[Finding]]
 """A check. It changes nothing that is stored."""

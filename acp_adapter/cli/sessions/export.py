@@ -21,7 +21,7 @@ from agent_core.home import Home
 from agent_core.known_secrets import secrets_of
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import Transcript
-from tools.redaction.redactor import Redactor
+from tools.redaction import Redactor
 
 _STDOUT = "-"
 _SHORT_ID = 8

@@ -14,8 +14,8 @@ from acp_adapter.export.words import moment
 from agent_core.errors import RequestError, StoreError
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.search.index import index_pending
+from tools.agent_ports import RecalledMessage, RecalledSession, RecallQuery
 from tools.errors import ToolError
-from tools.recall import RecalledMessage, RecalledSession, RecallQuery
 
 _INDEXING_SECONDS = 5.0
 _AROUND = 90

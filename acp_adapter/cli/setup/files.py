@@ -14,7 +14,7 @@ from acp_adapter.cli.setup.first_config import first_config
 from acp_adapter.cli.setup.replacing import PRIVATE, NewFile, free_backup, mode_of, replace_files
 from agent_core.errors import HermesError
 from agent_core.own_files import read_text, why_unreadable
-from tools.file_locks import lock, open_to_lock
+from tools.os_compat import lock, open_to_lock
 
 if TYPE_CHECKING:
     from agent_core.home import Home

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_core.own_files import read_file
-from tools.os_flags import set_mode, set_owner_like
+from tools.os_compat import set_mode, set_owner_like
 
 PRIVATE = 0o600
 

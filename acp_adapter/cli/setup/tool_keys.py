@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tools.extras import install_line
-from tools.web.markdown import can_read_html
+from tools.errors import install_line
+from tools.web.reading import can_read_html
 
 if TYPE_CHECKING:
     from acp_adapter.cli.setup.choosing import Person

@@ -21,7 +21,7 @@ def diff_and_rest(path: str, before: str | None, after: str, style: Style) -> tu
     """The lines of the change that are shown, and those for whom it is too long; all are coloured."""
     import difflib  # noqa: PLC0415 - most of what is shown is no change
 
-    from tools.text.diffs import with_short_lines  # noqa: PLC0415 - the doctor starts where another `tools` is found
+    from tools.text.matching import with_short_lines  # noqa: PLC0415 - the doctor starts where another `tools` is found
 
     old_name, new_name = path if before is not None else "/dev/null", path
     # The ends of lines are told only where they change: then nothing else may.

@@ -11,7 +11,7 @@ from acp_adapter.cli.terminal.safe_text import safe_text
 
 def say_failed(command: str, text: str) -> None:
     """`hermes-acp COMMAND: TEXT`, without secrets and without anything that steers a terminal."""
-    from tools.redaction.redactor import redact  # noqa: PLC0415 - most commands do not fail
+    from tools.redaction import redact  # noqa: PLC0415 - most commands do not fail
 
     with contextlib.suppress(OSError):  # the window is gone, and nobody is there to be told
         print(f"hermes-acp {command}: {safe_text(redact(text))}", file=sys.stderr, flush=True)

@@ -16,7 +16,7 @@ from agent_core.prompt.context_files.reading import FileText, Region, Unreadable
 from agent_core.prompt.context_files.settings import ContextFileSettings
 from tools.environments.git import git_root
 from tools.light_dataclass import dataclass
-from tools.paths import absolute
+from tools.os_compat import absolute
 from tools.untrusted.scanner import scan
 
 _MOST_FILES = 20

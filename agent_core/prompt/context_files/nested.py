@@ -19,8 +19,8 @@ from agent_core.prompt.context_files.reading import Region
 from agent_core.prompt.context_files.settings import ContextFileSettings
 from agent_core.prompt.context_files.telling import left_out_line, told_of_work, work_mark
 from tools.light_dataclass import dataclass
-from tools.patching.paths import paths_of
-from tools.paths import absolute
+from tools.os_compat import absolute
+from tools.patching.v4a import paths_of
 from tools.result import ToolResult
 
 MOST_CHARS = 8_000

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tools.environments.resolved_open import open_resolved
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_NOCTTY, O_NONBLOCK
+from tools.os_compat import O_NOCTTY, O_NONBLOCK
 from tools.text.encoding import decode, with_escapes
 
 MOST_BYTES = 1024 * 1024

@@ -22,7 +22,7 @@ from agent_core.providers.catalog import SIGN_INS
 from agent_core.providers.choice import ModelChoice, SignIn
 from agent_core.providers.token_renewal import outlasting
 from agent_core.providers.transport_errors import readable
-from tools.extras import install_line
+from tools.errors import install_line
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:

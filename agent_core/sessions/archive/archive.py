@@ -29,7 +29,7 @@ from agent_core.sessions.events.stored_values import plain_text
 from agent_core.sessions.live.leases import ProcessIdentity, read_holder, refuse_living
 from agent_core.sessions.records import NewSession, SessionPage, SessionRecord, Transcript, TurnRecord
 from agent_core.sessions.sound import read_sound, set_session_aside
-from tools.paths import same_directory
+from tools.os_compat import same_directory
 
 
 class SessionArchive:

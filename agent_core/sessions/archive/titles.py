@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from agent_core.messages import Message, user_message
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
-from tools.redaction.redactor import redact
+from tools.redaction import redact
 
 if TYPE_CHECKING:
     from agent_core.auxiliary.asking import Completion

@@ -15,7 +15,7 @@ from pathlib import Path
 from agent_core.sessions.database.file_header import APPLICATION_ID
 from agent_core.sessions.database.patience import retried
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC
+from tools.os_compat import O_CLOEXEC
 
 _NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
 

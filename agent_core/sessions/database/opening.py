@@ -34,9 +34,8 @@ from agent_core.sessions.database.store_faults import (
     primary_code,
     store_error,
 )
-from tools.file_locks import lock, open_to_lock
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC, set_mode
+from tools.os_compat import O_CLOEXEC, lock, open_to_lock, set_mode
 
 log = logging.getLogger(__name__)
 

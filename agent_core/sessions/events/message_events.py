@@ -19,8 +19,8 @@ from agent_core.messages import (
     text_of,
 )
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText, audio_mime
-from tools.calling.by_name import meant
 from tools.result import ToolResult, from_text
+from tools.toolsets import meant
 
 
 def events_from_messages(

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from agent_core.errors import StoreError, StoreFault
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC
+from tools.os_compat import O_CLOEXEC
 
 _PLAIN, _ZLIB = b"\0", b"\1"
 _LEVEL = 1

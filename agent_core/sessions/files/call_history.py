@@ -23,9 +23,8 @@ from agent_core.sessions.files.paths import missing_folders, settled, shown_path
 from agent_core.sessions.files.version_rows import Change, Origin, folder_changed, folder_made
 from tools.changes.held_content import ContentCache
 from tools.changes.observation import FileBefore, FileDifference, Observation, ObservationLimits
-from tools.files.history import TakeBack, nothing_noted
 from tools.light_dataclass import dataclass
-from tools.ports import CommandSpec
+from tools.ports import CommandSpec, TakeBack, nothing_noted
 from tools.result import ChangedFile
 
 log = logging.getLogger(__name__)
@@ -37,7 +36,7 @@ _AFTERWARDS_UNKNOWN = FileState(UNKNOWN)
 
 @dataclass(frozen=True, slots=True)
 class CallHistory:
-    """Implements `tools.files.history.FileHistory` for one tool call.
+    """Implements `tools.ports.FileHistory` for one tool call.
 
     Attributes:
         skipped: directories and files that are not looked into for what a command has changed.

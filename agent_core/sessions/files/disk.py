@@ -16,8 +16,8 @@ from agent_core.sessions.files.looking import NOTHING, FileState, Found, look, s
 from agent_core.sessions.files.paths import missing_folders
 from agent_core.sessions.files.placing import place, place_folder
 from agent_core.sessions.files.version_rows import FOLDER
-from tools.environments.resolving import missing_root
 from tools.errors import FileAccessError, ToolError
+from tools.ports import missing_root
 
 if TYPE_CHECKING:
     from tools.ports import FileSystem

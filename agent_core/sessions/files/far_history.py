@@ -14,7 +14,7 @@ from agent_core.sessions.files.call_history import CallHistory
 from agent_core.sessions.files.disk import stored_far
 from agent_core.sessions.files.looking import NOTHING, FileState, sha256
 from agent_core.sessions.files.version_rows import Change
-from tools.files.history import TakeBack
+from tools.ports import TakeBack
 
 if TYPE_CHECKING:
     from tools.ports import CommandSpec, FileSystem
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class FarHistory:
-    """Implements `tools.files.history.FileHistory`.
+    """Implements `tools.ports.FileHistory`.
 
     Args:
         rows: where it is noted; a call's own.

@@ -11,7 +11,7 @@ from typing import Literal
 
 from tools.environments.resolved_open import Spot
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
+from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 
 LINK_MODE = stat.S_IFLNK
 """The mode that stands for a symbolic link; its content is the text that it points to."""

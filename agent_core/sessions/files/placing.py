@@ -15,7 +15,7 @@ from tools.environments.file_errors import told_as_file_error
 from tools.environments.replacing import create_at, move_at, replace_at
 from tools.environments.resolved_open import Spot, holding
 from tools.errors import FileChanged
-from tools.os_flags import O_DIRECTORY, O_NONBLOCK, set_mode
+from tools.os_compat import O_DIRECTORY, O_NONBLOCK, set_mode
 
 _PERMISSION_BITS = 0o7777
 

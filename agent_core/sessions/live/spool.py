@@ -18,9 +18,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agent_core.sessions.live.operations import Operation
-from tools.file_locks import lock
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC, O_NOFOLLOW, own_user
+from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, lock, own_user
 
 log = logging.getLogger(__name__)
 

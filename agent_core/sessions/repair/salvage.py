@@ -20,7 +20,7 @@ from agent_core.sessions.database.store_faults import READING_FAULTS
 from agent_core.sessions.repair.salvage_rows import DamagedTable, Row
 from agent_core.sessions.repair.salvage_source import damaged
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC
+from tools.os_compat import O_CLOEXEC
 
 # The search index and its texts are made again from the messages.
 _DERIVED = frozenset({"search_texts"})

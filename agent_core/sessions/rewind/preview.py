@@ -8,7 +8,7 @@ from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.files.looking import Found
 from agent_core.sessions.rewind.records import FileStep
 from tools.light_dataclass import dataclass
-from tools.text.diffs import compact_diff
+from tools.text.matching import compact_diff
 
 _DIFF_CHARS = 4_000
 _ALL_CHARS = 100_000

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from agent_core.sessions.search.texts import prepared
+from tools.agent_ports import Role
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass
-from tools.recall import Role
 
 _ROLES: tuple[Role, ...] = ("user", "assistant", "tool")
 _MAX_CHARS = 2_000

@@ -13,8 +13,8 @@ from agent_core.errors import StoreError
 from agent_core.sessions.archive.session_rows import DELETING
 from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.search.excerpts import around_match, beginning, told
+from tools.agent_ports import RecalledMessage, RecalledSession
 from tools.light_dataclass import dataclass
-from tools.recall import RecalledMessage, RecalledSession
 
 log = logging.getLogger(__name__)
 

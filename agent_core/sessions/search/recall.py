@@ -15,8 +15,8 @@ from agent_core.sessions.search.index import index_pending, unsearched
 from agent_core.sessions.search.matching import matches, sessions_of
 from agent_core.sessions.search.query import Words, parse
 from agent_core.sessions.search.reading import Bounds, Marks
+from tools.agent_ports import RecalledSession, RecallQuery
 from tools.errors import ToolError
-from tools.recall import RecalledSession, RecallQuery
 
 log = logging.getLogger(__name__)
 

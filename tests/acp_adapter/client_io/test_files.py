@@ -19,7 +19,7 @@ from tests.support.hosted_editor import HostedEditor, hosted_editor
 from tests.support.port_contracts import read
 from tools.environments.local_files import LocalFileSystem
 from tools.errors import FileChanged, FileMissing, ToolInterrupted
-from tools.files.searching import SearchQuery
+from tools.ports import SearchQuery
 
 READ, WRITE = "fs/read_text_file", "fs/write_text_file"
 

@@ -15,7 +15,7 @@ from agent_core.messages import assistant_message, tool_call, tool_message, user
 from agent_core.prompt_parts import SaidDocument, SaidLink, SaidText
 from tests.support.sample_transcript import CWD, TranscriptMaker
 from tools.context import TodoItem
-from tools.redaction.redactor import Redactor
+from tools.redaction import Redactor
 from tools.result import ShownDiff, ShownOutput, ShownText, ToolResult
 
 OURS = "plain-words-of-ours"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from acp_adapter.recording.cleaning import Cleaner
-from tools.redaction.redactor import Redactor
+from tools.redaction import Redactor
 
 KEY = "our-own-key-0123456789"
 TOKEN = "ghp_" + "a1B2" * 9

@@ -13,7 +13,7 @@ import pytest
 from acp_adapter.recording import recorder as recorder_module
 from acp_adapter.recording.recorder import Direction, Recorder
 from tests.support.waiting import wait_until
-from tools.redaction.redactor import Redactor
+from tools.redaction import Redactor
 
 KEY = "our-own-key-0123456789"
 

@@ -10,7 +10,7 @@ import pytest
 from agent_core.browser.border import Border
 from tools.approval.actions import ReachHost
 from tools.errors import Denied
-from tools.web.port import WebError
+from tools.ports import WebError
 
 NAMES = {
     "docs.example.org": ["93.184.216.34"],

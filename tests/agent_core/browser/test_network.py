@@ -18,10 +18,10 @@ from tests.support.tool_context import call, error_of, payload
 from tests.support.waiting import wait_until
 from tests.support.web_server import WebServer, redirect
 from tools.approval.actions import ReachHost
-from tools.browser.settings import BrowserSettings
 from tools.environments.http_connecting import look_up
 from tools.environments.process_groups import group_is_alive
 from tools.errors import ToolInterrupted
+from tools.settings import BrowserSettings
 
 # Each has a browser of its own, which takes seconds.
 pytestmark = [needs_browser, pytest.mark.slow]

@@ -9,7 +9,7 @@ from agent_core.verifying.edits import UncheckedEdits
 from tests.support.hooks import hook, session_hooks, with_hooks
 from tests.support.programs import ALL, program_bench
 from tests.support.tool_context import value_of
-from tools.calling.hooks import after
+from tools.dispatch import after
 from tools.registry import ToolRegistry, registry
 from tools.result import ChangedFile, ToolResult
 

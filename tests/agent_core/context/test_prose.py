@@ -7,7 +7,7 @@ import pytest
 from agent_core.context.prose import checked, question
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
 from tests.support.each import each
-from tools.redaction.redactor import redact
+from tools.redaction import redact
 
 GOOD = (
     "### Done\nThe parser was rewritten; its tests pass.\n### Next\nThe port in server.yaml is still to be changed."

@@ -22,7 +22,7 @@ from tools.approval.actions import RunCommand
 from tools.approval.policy import Rules
 from tools.approval.questions import Answer
 from tools.errors import ToolInterrupted
-from tools.files.history import NoHistory
+from tools.ports import NoHistory
 
 
 @pytest.fixture

@@ -22,9 +22,9 @@ from tests.support.each import each
 from tests.support.hooks import hook, hooked_agent, into, session_hooks
 from tests.support.scripted_provider import ScriptedProvider, says, uses
 from tests.support.tool_context import ScriptedApprover, told_in
+from tools.agent_ports import CALL_BY_NAME
 from tools.approval.actions import CallMcpTool
 from tools.approval.questions import Answer, Question
-from tools.mcp_port import CALL_BY_NAME
 
 
 def _results(agent: AIAgent) -> list[Any]:

@@ -14,8 +14,8 @@ from agent_core.lsp.diagnostics import LanguageServers
 from agent_core.lsp.server import LspLimits
 from agent_core.mcp.service_loop import ServiceLoop
 from tests.support import language_server
-from tools.diagnostics.port import Problem
 from tools.environments.guardian import Guardian
+from tools.ports import Problem
 
 
 @dataclass

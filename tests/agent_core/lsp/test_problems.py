@@ -8,7 +8,7 @@ import pytest
 
 from agent_core.lsp.problems import problems_of
 from tests.support.each import each
-from tools.diagnostics.port import Problem
+from tools.ports import Problem
 
 
 def _item(line: Any = 0, character: Any = 0, **more: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 
 from agent_core.mcp.elicitation import NoForm, form_of, page_of
 from tests.support.each import each
-from tools.asking import Field, PersonPage
+from tools.agent_ports import Field, PersonPage
 
 
 def form(properties: dict[str, Any], message: str = "Well?", required: tuple[str, ...] = ()) -> Any:

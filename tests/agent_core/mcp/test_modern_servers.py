@@ -11,7 +11,7 @@ from agent_core.mcp.session_servers import SessionServers
 from tests.agent_core.mcp.conftest import Open
 from tests.support.mcp_servers import plain
 from tests.support.waiting import wait_until
-from tools.asking import PersonAnswer, PersonPage, PersonQuestion
+from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion
 from tools.ports import Interrupt
 
 

@@ -20,7 +20,7 @@ from agent_core.mcp.specs import McpLimits, ServerPolicy
 from agent_core.providers.base import Usage
 from tests.agent_core.mcp.conftest import Open
 from tests.support.mcp_servers import rich
-from tools.asking import PersonAnswer, PersonPage, PersonQuestion
+from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion
 from tools.environments.guardian import Guardian
 from tools.errors import Denied, ToolInterrupted
 from tools.ports import Interrupt

@@ -13,7 +13,7 @@ from tests.support.folded_case import fold_case
 from tests.support.own_tools import write
 from tests.support.plugins import add_plugin, plugins_of, tool
 from tests.support.settings_files import configure
-from tools.home_tools.modules import LoadFailed
+from tools.home_tools import LoadFailed
 from tools.registry import ToolRegistry
 
 

@@ -20,8 +20,8 @@ from agent_core.prompt.platforms import platform_text
 from agent_core.settings.tools import SandboxPart
 from tests.support.each import each
 from tests.support.prompts import FACTS, TOOLS
-from tools.calling.by_name import MORE_TOOLS
 from tools.environments.containment import Containment
+from tools.toolsets import MORE_TOOLS
 
 
 @each(

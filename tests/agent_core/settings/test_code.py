@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from agent_core.settings.model import Settings
 from tests.support.each import each
-from tools.programs.settings import ProgramSettings
+from tools.settings import ProgramSettings
 
 
 def test_the_keys_are_upstreams_and_reach_the_tools():

@@ -10,7 +10,7 @@ from agent_core.errors import SettingsError
 from agent_core.settings.context import CompressionPart
 from agent_core.settings.model import Settings
 from tests.support.each import each
-from tools.redaction.redactor import redact
+from tools.redaction import redact
 
 
 def compression(**part):

@@ -8,8 +8,7 @@ from pathlib import Path
 from agent_core.agent import AIAgent
 from agent_core.workspace import local_workspace
 from tests.support.scripted_provider import ScriptedProvider, says
-from tools.registry import ToolEntry
-from tools.toolbox import Toolbox
+from tools.registry import Toolbox, ToolEntry
 
 
 def _tool(name: str) -> ToolEntry:

@@ -14,7 +14,7 @@ from tests.support.choices import choice_for
 from tests.support.model_server import Reply, Status, ToolCall, Usage
 from tests.support.tool_context import ScriptedApprover
 from tests.support.wire_agents import wired
-from tools.calling.by_name import DIRECT, MORE_TOOLS
+from tools.toolsets import DIRECT, MORE_TOOLS
 
 SMALL, LARGE = 8_000, 200_000
 FEW = {*DIRECT, MORE_TOOLS}

@@ -18,7 +18,7 @@ from agent_core.mcp.session_servers import SessionServers
 from agent_core.mcp.specs import ServerSpec
 from agent_core.providers.base import Usage
 from tests.support.waiting import wait_until
-from tools.asking import PersonAnswer, PersonPage, PersonQuestion, Value
+from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion, Value
 from tools.environments.guardian import Guardian
 from tools.ports import Interrupt
 from tools.result import ToolResult

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.tool_context import make_context
-from tools.browser.finding import find_chromium
-from tools.browser.settings import BrowserSettings
-from tools.browser_pages import browser_navigate
-from tools.errors import ToolError
-from tools.extras import install_line
+from tools.browser.port import find_chromium
+from tools.browser_tools import browser_navigate
+from tools.errors import ToolError, install_line
 from tools.registry import registry
+from tools.settings import BrowserSettings
 from tools.toolsets import load_builtin_tools
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.each import each
-from tools.browser.outline import fields_with_values, outline, ref_of
+from tools.browser.port import fields_with_values, outline, ref_of
 
 TREE = """- generic [active] [ref=e1]:
   - heading "Hi" [level=1] [ref=e2]

@@ -3,18 +3,18 @@
 import json
 
 from tests.support.each import each
-from tools.calling.by_name import (
+from tools.registry import ToolEntry, registry
+from tools.toolsets import (
     CALL_BY_NAME,
     DIRECT,
     MORE_TOOLS,
     called,
     find,
+    load_builtin_tools,
     meant,
     more_tools_entry,
     small_choice,
 )
-from tools.registry import ToolEntry, registry
-from tools.toolsets import load_builtin_tools
 
 
 def entry(name, about="Does it.", toolset="some", *, required=(), **properties):

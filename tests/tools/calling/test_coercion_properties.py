@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from tools.calling.coercion import DoesNotFit, coerced
+from tools.arguments import DoesNotFit, coerced
 
 _NAMES = st.sampled_from(["a", "b", "c"])
 _SCALARS = st.one_of(

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.tool_context import error_of, make_context, value_of
 from tools import dispatch as dispatch_module
-from tools import toolbox as toolbox_module
+from tools import registry as toolbox_module
 from tools.dispatch import dispatch
 from tools.errors import ToolInterrupted
 from tools.registry import ToolRegistry

@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 from tests.support.each import each
-from tools.calling.aliases import ARGUMENTS, EXAMPLES, ITEMS, TOOLS, WORDS
-from tools.calling.argument_names import Unclear, compared, named_as_ours
-from tools.calling.meaning import announced_name, instead, meant_call, understood
-from tools.calling.validation import checked
-from tools.registry import ToolEntry
-from tools.toolbox import Toolbox
+from tools.arguments import checked
+from tools.call_meaning import announced_name, instead, meant_call, understood
+from tools.registry import Toolbox, ToolEntry
+from tools.tool_aliases import ARGUMENTS, EXAMPLES, ITEMS, TOOLS, WORDS, Unclear, compared, named_as_ours
 from tools.toolsets import load_builtin_tools, select
 
 OLD, NEW = "a = 1", "a = 2"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.support.tool_context import body_of, call, make_context
-from tools.calling.overflow import bounded
 from tools.context import ToolContext
+from tools.dispatch import bounded
 from tools.result import ShownText, ToolResult
 from tools.toolsets import load_builtin_tools
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.support.each import each
-from tools.calling.overflow import shortened
-from tools.calling.result_budget import AnswerShare, fitted
+from tools.dispatch import AnswerShare, fitted, shortened
 from tools.result import ShownText, ToolResult
 from tools.settings import ToolSettings
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.each import each
-from tools.calling.validation import Checked, checked
+from tools.arguments import Checked, checked
 from tools.registry import Parallel, ToolEntry
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from tests.support.each import each
 from tests.support.tool_context import make_context
-from tools.diagnostics.report import new_problems
-from tools.diagnostics.syntax import MAX_CHARS, syntax_problems
+from tools.files.diagnostics import MAX_CHARS, new_problems, syntax_problems
 
 BROKEN = [
     ("a.py", "def f(:\n    pass\n", 1),
@@ -86,7 +85,7 @@ def test_a_file_too_long_to_wait_for_is_not_looked_at() -> None:
 def test_a_text_that_its_parser_thinks_about_for_too_long_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     rubbish = "echo $(ls; if true; then echo a; fi)\n" * 5_000 + "if ( then ;\n"
     assert syntax_problems(Path("/srv/a.sh"), rubbish)
-    monkeypatch.setattr("tools.diagnostics.grammars._SECONDS", -1.0)
+    monkeypatch.setattr("tools.files.diagnostics._SECONDS", -1.0)
     assert list(syntax_problems(Path("/srv/a.sh"), rubbish)) == []
 
 

@@ -13,7 +13,7 @@ from tools.environments.child_env import (
     is_secret,
     terminal_environment,
 )
-from tools.shell.passthrough import Passthrough
+from tools.settings import Passthrough
 
 
 @each(

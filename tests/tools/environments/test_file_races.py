@@ -24,8 +24,7 @@ from tools.environments.local_files import LocalFileSystem
 from tools.environments.rg_process import search_program
 from tools.environments.search_ground import held_for_search
 from tools.errors import Denied, FileAccessError, FileRefused, ToolError
-from tools.files.history import NoHistory, TakeBack
-from tools.files.searching import SearchQuery, SearchResult
+from tools.ports import NoHistory, SearchQuery, SearchResult, TakeBack
 
 pytestmark = [
     pytest.mark.long,

@@ -13,8 +13,7 @@ from tools.environments.gated_files import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem
 from tools.environments.together import FileChange
 from tools.errors import Denied, FileChanged
-from tools.files.searching import SearchQuery
-from tools.ports import CommandOutcome, CommandSpec
+from tools.ports import CommandOutcome, CommandSpec, SearchQuery
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from tools.environments.sandbox.port import Level
 from tools.environments.workspace_secrets import WorkspaceSecrets
 from tools.errors import Denied, ToolInterrupted
 from tools.ports import CommandOutcome, CommandSpec, Interrupt
-from tools.shell.memory import ShellCommand, ShellOutcome, ShellState, with_path_of
-from tools.shell.outcome_telling import refused_of
+from tools.shell.commands import refused_of
+from tools.shell.session import ShellCommand, ShellOutcome, ShellState, with_path_of
 
 _FREE = CommandOutcome("free", 0)
 _REFUSED = CommandOutcome("confined", 1, refused="writing /etc/x")

@@ -11,13 +11,13 @@ import pytest
 from agent_core.interrupt import CancelToken
 from tests.support.mcp_actions import PROGRAM, described
 from tests.support.tool_context import ScriptedApprover
+from tools.agent_ports import Behalf
 from tools.approval.actions import CallMcpTool
 from tools.approval.gate import Approvals, Gate, NobodyToAsk
 from tools.approval.mcp_pins import ToolPin, pin_of
 from tools.approval.policy import Rules
 from tools.environments.gated_mcp import GatedMcpTools
 from tools.errors import Denied, ToolInterrupted
-from tools.mcp_port import Behalf
 from tools.ports import Interrupt
 from tools.result import ToolResult
 

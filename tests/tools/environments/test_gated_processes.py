@@ -12,7 +12,7 @@ from tools.approval.gate import Gate
 from tools.approval.policy import Rules
 from tools.environments.gated_processes import GatedProcesses
 from tools.errors import Denied, ToolInterrupted
-from tools.shell.processes import ProcessSpec
+from tools.shell.session import ProcessSpec
 
 
 class Desk:

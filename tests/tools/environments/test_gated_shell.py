@@ -9,7 +9,7 @@ from tools.approval.gate import Gate
 from tools.approval.policy import Rules
 from tools.environments.gated_commands import GatedEnvironment
 from tools.errors import Denied
-from tools.shell.memory import ShellCommand
+from tools.shell.session import ShellCommand
 
 
 def gated(session, mode):

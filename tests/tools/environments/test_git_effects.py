@@ -29,11 +29,9 @@ from tools.environments.git_effects import git_effects
 from tools.environments.kept_places import KeptPlaces
 from tools.environments.own_programs import PROGRAMS
 from tools.errors import Denied
-from tools.files.history import FileHistory, NoHistory
-from tools.ports import CommandOutcome, CommandSpec, Interrupt
+from tools.ports import CommandOutcome, CommandSpec, FileHistory, Interrupt, NoHistory
 from tools.result import ChangedFile
-from tools.shell.memory import ShellCommand
-from tools.shell.processes import Processes, ProcessInfo, ProcessSpec
+from tools.shell.session import Processes, ProcessInfo, ProcessSpec, ShellCommand
 
 _AS_SOMEBODY = ("git", "-c", "user.name=a", "-c", "user.email=a@example.com")
 

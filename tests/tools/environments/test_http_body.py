@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools.environments.http_body import read_body
-from tools.web.port import WebError
+from tools.ports import WebError
 
 _raw = zlib.compressobj(wbits=-15)
 RAW = _raw.compress(b"raw " * 50) + _raw.flush()

@@ -9,8 +9,8 @@ from tests.support.tool_context import ScriptedApprover
 from tests.support.web_server import WebBench, WebServer, no_network
 from tools.environments.http_proxy import Proxy, proxy_for
 from tools.errors import Denied
-from tools.web.port import WebError, WebRequest
-from tools.web.urls import target_of
+from tools.ports import WebError, WebRequest
+from tools.web.addresses import target_of
 
 PROXIES = {
     "http": "http://me:p%40w@proxy.example:3128",

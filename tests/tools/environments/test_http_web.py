@@ -19,8 +19,8 @@ from tests.support.web_server import Exchange, WebBench, WebServer, no_network, 
 from tools.approval.actions import ReachHost
 from tools.environments.http_deadline import Deadline
 from tools.errors import Denied, ToolInterrupted
-from tools.web.port import WebError, WebRequest, WebResponse
-from tools.web.settings import WebSettings
+from tools.ports import WebError, WebRequest, WebResponse
+from tools.settings import WebSettings
 
 OPEN = WebSettings(allow_private=True)
 

@@ -15,7 +15,7 @@ from tools.environments import replacing
 from tools.environments.local_files import LocalFileSystem
 from tools.environments.resolved_open import holding
 from tools.errors import FileAccessError, FileChanged, FileMissing, FileRefused
-from tools.files.searching import SearchQuery
+from tools.ports import SearchQuery
 
 fs = LocalFileSystem()
 

@@ -13,7 +13,7 @@ from tests.support.processes import has_ended, open_descriptors
 from tests.support.shells import shells
 from tests.support.waiting import wait_until
 from tools.errors import CommandError, ToolError, ToolInterrupted
-from tools.shell.processes import ProcessLimits
+from tools.shell.session import ProcessLimits
 
 PROJECT = Path(__file__).parents[3]
 

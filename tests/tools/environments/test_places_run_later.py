@@ -27,9 +27,8 @@ from tools.environments.gated_files import GatedFileSystem
 from tools.environments.kept_places import KeptPlaces
 from tools.environments.local_files import LocalFileSystem
 from tools.errors import Denied
-from tools.files.history import FileHistory
-from tools.ports import CommandOutcome, Interrupt
-from tools.shell.memory import ShellCommand
+from tools.ports import CommandOutcome, FileHistory, Interrupt
+from tools.shell.session import ShellCommand
 
 PATTERNS = [pattern for row in TABLE for pattern in row.patterns if pattern[0] not in "~/"]
 IN_REPOSITORIES = [

@@ -15,7 +15,7 @@ from agent_core.interrupt import CancelToken
 from tests.support.searches import write_tree
 from tools.environments import rg_process, ripgrep
 from tools.errors import ToolError, ToolInterrupted
-from tools.files.searching import NearMiss, SearchQuery, SearchResult
+from tools.ports import NearMiss, SearchQuery, SearchResult
 from tools.settings import SearchSettings
 
 

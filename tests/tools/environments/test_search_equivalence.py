@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.searches import by_rg, by_substitute, names, write_tree
 from tools.environments.python_search import finding, patterns
-from tools.files.searching import SearchQuery
+from tools.ports import SearchQuery
 from tools.text import globs
 
 _SEARCHES = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)

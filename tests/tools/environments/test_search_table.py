@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.searches import by_rg, by_substitute, names, write_tree
 from tools.errors import ToolError
-from tools.files.searching import SearchQuery
+from tools.ports import SearchQuery
 
 _FILES: dict[str, str | bytes] = {
     "app.py": "import os\n\n\nclass Apple:\n    def eat(self):\n        return os.name  # eat\n",

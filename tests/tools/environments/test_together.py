@@ -14,8 +14,7 @@ from tests.support.tool_context import call, error_of, make_context
 from tools.environments.local_files import LocalFileSystem
 from tools.environments.together import FileChange, change_all
 from tools.errors import FileAccessError, FileChanged, ToolInterrupted
-from tools.files.searching import SearchQuery, SearchResult
-from tools.ports import FileStat, FileSystem
+from tools.ports import FileStat, FileSystem, SearchQuery, SearchResult
 
 
 @dataclass

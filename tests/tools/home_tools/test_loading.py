@@ -13,9 +13,9 @@ import pytest
 from tests.support.own_tools import WEATHER, load, own_registry, tool_file, write
 from tests.support.tool_context import call, make_context
 from tools import dispatch as dispatch_module
-from tools import toolbox as toolbox_module
+from tools import registry as toolbox_module
 from tools import toolsets as toolsets_module
-from tools.home_tools.loading import HomeTools
+from tools.home_tools import HomeTools
 from tools.registry import ToolRegistry
 from tools.toolsets import get_tool_definitions
 

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.outline import cache as module
-from tools.outline.cache import FILE_NAME, OutlineCache, Stamp
-from tools.outline.model import Definition, Outline
+from tools.outline import parsing as module
+from tools.outline.parsing import FILE_NAME, Definition, Outline, OutlineCache, Stamp
 
 ROOT = Path("/srv/tree")
 FILE = ROOT / "a.py"
@@ -23,8 +22,8 @@ OUTLINE = Outline((Definition("f", "function", 1, -1, "def f()"),), {"g": 2}, {"
 WRITER = """
 import sys
 from pathlib import Path
-from tools.outline.cache import OutlineCache, Stamp
-from tools.outline.model import Outline
+from tools.outline.parsing import OutlineCache, Stamp
+from tools.outline.parsing import Outline
 for number in range(20):
     path = Path(f"/srv/tree/{sys.argv[2]}_{number}.py")
     OutlineCache(Path(sys.argv[1])).store({path: (Stamp(1, 2), Outline())}, [])

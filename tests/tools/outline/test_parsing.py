@@ -10,8 +10,7 @@ import pytest
 from tests.support.each import each
 from tests.support.grammars import needs
 from tools.outline.languages import TONGUES, can_map, tongue_of
-from tools.outline.model import BadOutline, Outline, unpacked
-from tools.outline.parsing import Stopped, is_source, outline_of
+from tools.outline.parsing import BadOutline, Outline, Stopped, is_source, outline_of, unpacked
 
 GO = b"""package a
 type Stack struct {

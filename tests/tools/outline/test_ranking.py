@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from tests.support.each import each
-from tools.outline.model import Definition, Kind, Outline
+from tools.outline.parsing import Definition, Kind, Outline
 from tools.outline.ranking import Ranked, rank
 
 

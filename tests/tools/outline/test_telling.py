@@ -6,9 +6,8 @@ from pathlib import PurePath
 
 import pytest
 
-from tools.outline.model import Definition, Outline
-from tools.outline.ranking import Ranked, rank
-from tools.outline.telling import BYTES_A_TOKEN, tell
+from tools.outline.parsing import Definition, Outline
+from tools.outline.ranking import BYTES_A_TOKEN, Ranked, rank, tell
 
 pytest.importorskip("hypothesis", reason="needs hypothesis: pip install 'hermes-editor-agent[dev]'")
 from hypothesis import given, settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tools.patch
 from tests.support.each import each
-from tools.patching.paths import paths_of
+from tools.patching.v4a import paths_of
 from tools.registry import registry
 
 

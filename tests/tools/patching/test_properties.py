@@ -14,9 +14,8 @@ from tests.support.tool_context import call, make_context
 from tools.environments.together import FileChange, change_all
 from tools.errors import FileAccessError, ToolError
 from tools.patching.hunks import HunksMisplaced, patched
-from tools.patching.parsing import parse
 from tools.patching.replacing import Replacement, replaced
-from tools.patching.v4a import UpdateFile
+from tools.patching.v4a import UpdateFile, parse
 
 hypothesis = pytest.importorskip("hypothesis", reason="needs hypothesis: pip install -e '.[dev]'")
 st = pytest.importorskip("hypothesis.strategies")

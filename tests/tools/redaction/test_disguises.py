@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tools.redaction.redactor import Redactor
+from tools.redaction import Redactor
 
 KEY = 'k/ey+"with ü signs'
 

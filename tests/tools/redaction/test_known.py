@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools.redaction.known import secret_values
+from tools.redaction import secret_values
 
 
 def test_what_secret_names_hold_is_known_and_no_path_or_number() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.each import each
-from tools.redaction.redactor import Redactor, redact
+from tools.redaction import Redactor, redact
 
 LETTERS = string.ascii_letters + string.digits
 

@@ -1,7 +1,7 @@
 """Which variables the user's list means."""
 
 from tests.support.each import each
-from tools.shell.passthrough import Passthrough
+from tools.settings import Passthrough
 
 _OWN = frozenset({"OPENAI_API_KEY"})
 

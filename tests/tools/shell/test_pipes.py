@@ -13,7 +13,7 @@ from tools.dispatch import dispatch
 from tools.environments.session_groups import SessionGroups
 from tools.environments.shell_start import ShellStarter
 from tools.result import ShownOutput
-from tools.shell.pipes import with_exit
+from tools.shell.exit_codes import with_exit
 from tools.toolsets import load_builtin_tools
 
 HIDDEN = {

@@ -7,8 +7,7 @@ import random
 import pytest
 
 from tests.support.each import each
-from tools.text.encoding import decode, looks_binary
-from tools.text.legacy import guess_encoding
+from tools.text.encoding import decode, guess_encoding, looks_binary
 
 hypothesis = pytest.importorskip("hypothesis")
 from hypothesis import given, settings  # noqa: E402

@@ -7,9 +7,14 @@ import itertools
 import pytest
 
 from tests.support.each import each
-from tools.text.diffs import compact_diff
-from tools.text.line_difference import describe_difference
-from tools.text.matching import closest_piece, closest_regions, line_number, occurrences
+from tools.text.matching import (
+    closest_piece,
+    closest_regions,
+    compact_diff,
+    describe_difference,
+    line_number,
+    occurrences,
+)
 
 
 def test_occurrences_are_found_where_they_overlap():

@@ -1,7 +1,7 @@
 """Text that comes in pieces, without what was written over."""
 
 from tests.support.each import each
-from tools.text.overwritten import Overwritten
+from tools.text.terminal_output import Overwritten
 
 
 def settle(pieces, **limits):

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.each import each
-from tools.text.prompts import open_line, question, takes_the_screen
+from tools.text.terminal_output import open_line, question, takes_the_screen
 
 
 @each(

@@ -1,7 +1,7 @@
 """What is printed again and again is shortened, and never silently."""
 
 from tests.support.each import each
-from tools.text.repeats import shortened
+from tools.text.terminal_output import shortened
 
 
 def test_a_line_that_comes_often_is_counted():

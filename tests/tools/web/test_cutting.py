@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tools.web.cutting import cut, file_for
+from tools.web.reading import cut, file_for
 
 
 @settings(max_examples=100, deadline=None)

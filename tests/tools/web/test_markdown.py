@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.each import each
-from tools.web.markdown import can_read_html, html_to_text
+from tools.web.reading import can_read_html, html_to_text
 
 pytestmark = pytest.mark.skipif(
     not can_read_html(), reason="needs the libraries of: pip install 'hermes-editor-agent[web]'"
@@ -126,7 +126,7 @@ def test_the_title_is_on_one_line() -> None:
 
 @each("page", ["", " ", "<", "<html></html>", "<!-- only -->", "\0", "<pre>", "<table><tr><td>", "x" * 50])
 def test_odd_pages_do_not_raise(page: str) -> None:
-    from tools.web.port import WebError  # noqa: PLC0415
+    from tools.ports import WebError  # noqa: PLC0415
 
     try:
         html_to_text(page, URL)

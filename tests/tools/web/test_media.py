@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.each import each
-from tools.web.media import content_type, kind_of, text_of
+from tools.web.reading import content_type, kind_of, text_of
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 

@@ -8,8 +8,8 @@ import pytest
 
 from agent_core.interrupt import CancelToken
 from tools.errors import ToolInterrupted
-from tools.web.pdf_text import pdf_text
-from tools.web.port import WebError
+from tools.ports import WebError
+from tools.web.reading import pdf_text
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("pypdf") is None, reason="needs the library of: pip install 'hermes-editor-agent[web]'"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.each import each
-from tools.web.port import WebError
-from tools.web.urls import redirected, target_of
+from tools.ports import WebError
+from tools.web.addresses import redirected, target_of
 
 
 @each(

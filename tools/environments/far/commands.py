@@ -28,7 +28,7 @@ from tools.errors import CommandError
 from tools.light_dataclass import dataclass
 from tools.ports import CommandOutcome, CommandSpec, Interrupt
 from tools.settings import TerminalSettings
-from tools.shell.memory import ShellCommand
+from tools.shell.session import ShellCommand
 
 _SIGNALLED = 128
 _LONGEST_STARTUP = 60.0

@@ -13,9 +13,8 @@ from tools.environments.far.file_calls import FileCalls, Told
 from tools.environments.file_errors import file_error
 from tools.environments.local_files import is_pseudo
 from tools.errors import FileAccessError, FileChanged, FileMissing, FileRefused
-from tools.files.searching import SearchQuery, SearchResult
 from tools.light_dataclass import dataclass
-from tools.ports import FileStat, Interrupt
+from tools.ports import FileStat, Interrupt, SearchQuery, SearchResult
 
 _MOST_BYTES = 256 * 1024 * 1024
 

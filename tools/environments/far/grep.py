@@ -13,8 +13,8 @@ from tools.environments.rg_events import cut_around
 from tools.environments.rg_process import OutOfTime, Runner
 from tools.environments.ripgrep import Looks, wanted_files
 from tools.errors import ToolError
-from tools.files.searching import SearchHit, SearchQuery, SearchResult
 from tools.light_dataclass import dataclass
+from tools.ports import SearchHit, SearchQuery, SearchResult
 from tools.settings import SearchSettings
 from tools.text.globs import Wanted
 

@@ -16,7 +16,7 @@ from tools.environments.far.surroundings import FarSecrets, SharedSecrets, git_t
 from tools.environments.kept_places import KeptPlaces
 from tools.environments.local_processes import LocalProcesses
 from tools.settings import ToolSettings
-from tools.shell.memory import ShellMemory
+from tools.shell.session import ShellMemory
 
 Wall = Literal["none", "container", "machine"]
 

@@ -17,9 +17,8 @@ from tools.environments.far.wrapping import new_token, quoted
 from tools.environments.rg_process import Runner
 from tools.environments.ripgrep import SNIFFED_BYTES, Looks, Search
 from tools.errors import CommandError
-from tools.files.searching import SearchQuery, SearchResult
 from tools.light_dataclass import dataclass
-from tools.ports import Interrupt
+from tools.ports import Interrupt, SearchQuery, SearchResult
 from tools.settings import SearchSettings
 
 # When this end lets go, its input ends there: then it is killed, for it may search on for long without a word.

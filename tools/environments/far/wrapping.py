@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tools.environments.shell_report import REPORTING
 from tools.light_dataclass import dataclass
-from tools.shell.pipes import with_exit
+from tools.shell.exit_codes import with_exit
 
 _TOKEN_BYTES = 8
 _MOST_GREETING, _MOST_REPORT = 256 * 1024, 16 * 1024 * 1024

@@ -14,15 +14,13 @@ from tools.environments.own_directories import own_directory
 from tools.environments.programs.interpreter import Interpreter, project_interpreter, system_interpreter
 from tools.environments.programs.local_programs import ProgramEnvironment
 from tools.environments.programs.starting import asked_command
-from tools.files.history import FileHistory
-from tools.ports import CommandSpec, Interrupt
-from tools.programs.port import CallTool, Program, ProgramOutcome
+from tools.ports import CallTool, CommandSpec, FileHistory, Interrupt, Program, ProgramOutcome
 from tools.settings import TerminalSettings
-from tools.shell.memory import ShellCommand
+from tools.shell.session import ShellCommand
 
 
 class GatedPrograms:
-    """Implements `tools.programs.port.Programs` for one tool call.
+    """Implements `tools.settings.port.Programs` for one tool call.
 
     Args:
         local: where the session's commands run on this machine.

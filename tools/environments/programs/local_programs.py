@@ -17,9 +17,8 @@ from tools.environments.programs.serving import CallServer
 from tools.environments.programs.starting import client_text, start_command
 from tools.environments.shell_start import StartedShell
 from tools.environments.wake import WakePipe
-from tools.os_flags import SIGKILL
-from tools.ports import CommandOutcome, CommandSpec, Interrupt
-from tools.programs.port import CallTool, Program
+from tools.os_compat import SIGKILL
+from tools.ports import CallTool, CommandOutcome, CommandSpec, Interrupt, Program
 from tools.settings import TerminalSettings
 
 _KILLED_SECONDS = 5.0

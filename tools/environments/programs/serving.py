@@ -17,10 +17,9 @@ from tools.environments.programs.starting import SIZE, framed
 from tools.environments.sandbox_network.gone import NobodyWaits
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
-from tools.ports import Interrupt
-from tools.programs.port import CallTool
-from tools.programs.settings import ProgramSettings
+from tools.ports import CallTool, Interrupt
 from tools.result import ToolResult, reason_of
+from tools.settings import ProgramSettings
 
 log = logging.getLogger(__name__)
 

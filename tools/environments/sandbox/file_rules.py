@@ -16,7 +16,7 @@ from typing import Self
 
 from tools.environments.sandbox import kernel
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW
+from tools.os_compat import O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _TRUNCATE, _IOCTL_DEV = 1 << 0, 1 << 1, 1 << 2, 1 << 14, 1 << 15
 _OF_A_FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV

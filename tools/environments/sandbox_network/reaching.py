@@ -17,9 +17,8 @@ from tools.environments.sandbox_network.hosts import Allowance, HostRules
 from tools.environments.sandbox_network.listening import OwnListeners, is_of_this_machine
 from tools.environments.sandbox_network.refusals import Refusals
 from tools.light_dataclass import dataclass
-from tools.web.addresses import Inside, inside, inside_by_name
-from tools.web.port import WebError
-from tools.web.urls import Target
+from tools.ports import WebError
+from tools.web.addresses import Inside, Target, inside, inside_by_name
 
 _LOOK_UP_SECONDS = 20.0
 _PATIENCE = 3.0

@@ -16,7 +16,7 @@ from typing import IO, Any
 from acp_adapter.cli.doctor.case import Case
 from acp_adapter.cli.doctor.finding import Finding, failing, warning, well
 from tools.environments.process_groups import signal_group
-from tools.os_flags import SIGKILL
+from tools.os_compat import SIGKILL
 
 SERVER_SECONDS = 20.0
 # CodeCompanion gives an agent 20 s. One that needs 3 while nothing else is asked of it will not keep that on a

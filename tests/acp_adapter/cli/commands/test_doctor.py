@@ -35,7 +35,7 @@ from tests.support.subcommands import start_of
 from tests.support.terminal import Terminal
 from tests.support.waiting import wait_until
 from tools.environments.backends import forget_backend
-from tools.extras import install_line
+from tools.errors import install_line
 
 MAIN = start_of("doctor")
 OFFLINE = {"provider": "offline"}

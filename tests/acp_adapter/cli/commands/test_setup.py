@@ -30,7 +30,7 @@ from tests.support.list_server import ListServer, model_list
 from tests.support.model_server import ModelServer, Reply, Status
 from tests.support.settings_files import configure
 from tests.support.terminal import Terminal
-from tools.file_locks import lock, open_to_lock
+from tools.os_compat import lock, open_to_lock
 
 MAIN = [sys.executable, "-P", "-m", "acp_adapter", "setup"]
 KEY = "sk-test-0123456789"

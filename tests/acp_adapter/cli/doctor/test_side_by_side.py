@@ -9,7 +9,7 @@ import pytest
 from acp_adapter.cli.doctor.finding import well
 from acp_adapter.cli.doctor.side_by_side import Check, run_checks
 from tests.support.waiting import wait_until
-from tools.redaction.redactor import Redactor, redact
+from tools.redaction import Redactor, redact
 
 
 def check(name, look, seconds=30.0):

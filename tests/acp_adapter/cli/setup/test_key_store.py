@@ -19,7 +19,7 @@ from agent_core.home import Home, find_home
 from agent_core.providers.resolve import resolve_model
 from agent_core.tool_settings import tool_settings
 from tests.support.terminal import Terminal
-from tools.extras import install_line
+from tools.errors import install_line
 
 keyring = pytest.importorskip("keyring", reason=f"keyring is missing: {install_line('dev')}")
 keyrings = pytest.importorskip("tests.support.keyrings", reason=f"keyrings.alt is missing: {install_line('dev')}")

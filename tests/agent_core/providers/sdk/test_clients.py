@@ -18,7 +18,7 @@ from tests.support.bedrock_server import frame
 from tests.support.fake_sign_ins import KEY_ID, PROJECT, SESSION, TOKEN
 from tests.support.model_server import Garbage, Reply
 from tests.support.settings_files import use_model
-from tools.extras import install_line
+from tools.errors import install_line
 
 EACH_CLOUD = pytest.mark.parametrize("way", CLOUDS, ids=lambda way: way.name)
 

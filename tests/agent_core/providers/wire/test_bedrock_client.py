@@ -21,7 +21,7 @@ from agent_core.providers.base import (
 from tests.agent_core.providers.wire.conftest import KEY, MODEL
 from tests.support.bedrock_server import SECRET, Stream, reply
 from tests.support.model_replies import Status
-from tools.extras import install_line
+from tools.errors import install_line
 
 
 def test_the_request_names_the_model_in_its_path_and_the_rest_in_its_body(bedrock_server, connect_bedrock):

@@ -11,8 +11,8 @@ from agent_core.sessions.database.database import Database
 from agent_core.sessions.search.reading import FIRST, LAST
 from agent_core.sessions.search.recall import SqliteRecall
 from tests.support.talks import NOW, Talks, answered, asked, printed
+from tools.agent_ports import RecalledSession, RecallQuery
 from tools.errors import ToolError
-from tools.recall import RecalledSession, RecallQuery
 
 _DAY = 86_400.0
 

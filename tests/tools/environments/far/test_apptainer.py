@@ -18,7 +18,7 @@ from tools.environments.far.side import FarSide
 from tools.environments.guardian import Guardian
 from tools.errors import CommandError
 from tools.settings import TerminalSettings, ToolSettings
-from tools.shell.memory import ShellCommand
+from tools.shell.session import ShellCommand
 
 pytestmark = pytest.mark.long
 

@@ -10,7 +10,7 @@ from tools.environments.far.machine import Streams
 from tools.environments.far.side import FarSide
 from tools.environments.guardian import Guardian
 from tools.errors import CommandError, FileAccessError
-from tools.shell.memory import ShellCommand
+from tools.shell.session import ShellCommand
 
 BEFORE, AFTER = b"old\n" * 10_000, b"new\n" * 100_000
 

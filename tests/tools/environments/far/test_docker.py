@@ -16,7 +16,7 @@ from tools.environments.far.side import FarSide
 from tools.environments.guardian import Guardian
 from tools.errors import CommandError
 from tools.ports import CommandSpec
-from tools.shell.memory import ShellCommand
+from tools.shell.session import ShellCommand
 
 
 @pytest.fixture

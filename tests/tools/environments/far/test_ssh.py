@@ -24,8 +24,7 @@ from tools.environments.local_processes import LocalProcesses
 from tools.environments.own_directories import OwnDirectory
 from tools.errors import CommandError
 from tools.ports import CommandSpec
-from tools.shell.memory import ShellCommand, ShellMemory
-from tools.shell.processes import ProcessSpec
+from tools.shell.session import ProcessSpec, ShellCommand, ShellMemory
 
 pytestmark = needs_sshd
 

@@ -18,8 +18,8 @@ from tests.support.waiting import wait_until
 from tools.environments.far.side import FarSide
 from tools.environments.far.wrapping import Framing, quoted, wrap
 from tools.environments.guardian import Guardian
-from tools.files.searching import SearchQuery
-from tools.shell.memory import ShellCommand
+from tools.ports import SearchQuery
+from tools.shell.session import ShellCommand
 
 SHELLS = [shell for shell in (("dash",), ("bash",), ("bash", "--posix"), ("busybox", "sh")) if shutil.which(shell[0])]
 WHOLE = b"hello\n\0tok:begun 42\0out\0put\0to\0tok:report\0\0shell\0/srv\n\0export A='1'\n\0end\0\0tok:exit 7\0late"

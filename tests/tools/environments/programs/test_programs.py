@@ -11,8 +11,8 @@ from tests.support.programs import ALL, program_bench
 from tools.environments.programs import client
 from tools.environments.programs.interpreter import project_interpreter, system_interpreter
 from tools.environments.programs.starting import asked_command, client_text, start_command
-from tools.programs.settings import ProgramSettings
-from tools.programs.stubs import NAMES, module_text
+from tools.execute_code import NAMES, module_text
+from tools.settings import ProgramSettings
 
 _VARIABLES = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 

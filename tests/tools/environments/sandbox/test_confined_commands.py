@@ -12,8 +12,7 @@ from tools.environments.sandbox.port import Confinement
 from tools.environments.sandbox.probe import probe
 from tools.errors import CommandError
 from tools.ports import CommandSpec
-from tools.shell.memory import ShellCommand, ShellMemory
-from tools.shell.processes import ProcessSpec
+from tools.shell.session import ProcessSpec, ShellCommand, ShellMemory
 
 pytestmark = pytest.mark.skipif(
     not any(each.name == "landlock" and each.works for each in probe()), reason="no Landlock here"

@@ -11,8 +11,7 @@ from tools.environments.backends import Elsewhere, Wanted
 from tools.environments.far.cloud.machine import CloudMachine
 from tools.environments.far.cloud.port import Cloud
 from tools.environments.far.making import experimental, side_of, with_places_there
-from tools.errors import CommandError
-from tools.extras import install_line
+from tools.errors import CommandError, install_line
 from tools.light_dataclass import dataclass
 
 _MEGABYTES_OF_A_GIGABYTE = 1024

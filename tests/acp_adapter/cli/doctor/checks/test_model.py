@@ -12,7 +12,7 @@ from agent_core.signed_out import SignedOut
 from tests.support.fake_sign_ins import TOKEN, FakeSignIns
 from tests.support.model_server import Garbage, Hang, Reply, Status, ToolCall
 from tests.support.settings_files import configure, use_model
-from tools.extras import install_line
+from tools.errors import install_line
 
 CALL = Reply("", tool_calls=[ToolCall("c1", "report", {"state": "ready"})])
 

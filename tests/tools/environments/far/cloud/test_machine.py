@@ -23,7 +23,7 @@ from tools.environments.far.machine import Streams
 from tools.environments.far.owning import began, own_prefix
 from tools.environments.far.side import FarSide
 from tools.errors import CommandError
-from tools.shell.memory import ShellCommand
+from tools.shell.session import ShellCommand
 
 pytestmark = pytest.mark.long
 

@@ -1,1 +1,0 @@
-"""Programs that call tools: what they are given, and the port to who runs them."""

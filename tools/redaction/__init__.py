@@ -1,1 +1,0 @@
-"""Secrets in text: found by their shape, by the name before them, or because they are our own; and taken out."""

@@ -1,1 +1,0 @@
-"""Search services: which one is asked, and how each is spoken to."""
