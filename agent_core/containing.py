@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from agent_core.errors import SettingsError
 from agent_core.settings.tools import SandboxPart
-from tools.environments.containment import Containment, Grounds
-from tools.environments.gated_hosts import GatedHosts
-from tools.environments.kept_places import KeptPlaces
-from tools.environments.sandbox.late import Late, LateSandbox
+from tools.environments.containment import Containment, GatedHosts, Grounds
+from tools.environments.persistence_watch import KeptPlaces
 from tools.environments.sandbox.places import (
+    WorkspaceSecrets,
     cache_places,
     cache_tools,
     hidden_places,
@@ -24,12 +23,11 @@ from tools.environments.sandbox.places import (
     signs_of,
     temporary_places,
 )
-from tools.environments.sandbox.port import Limits, Sandbox
-from tools.environments.workspace_secrets import WorkspaceSecrets
+from tools.environments.sandbox.port import Late, LateSandbox, Limits, Sandbox
 
 if TYPE_CHECKING:
-    from tools.environments.sandbox_network.hosts import HostRules
-    from tools.environments.sandbox_network.session_network import SessionNetwork
+    from tools.environments.sandbox.network.hosts import HostRules
+    from tools.environments.sandbox.network.session_network import SessionNetwork
 
 _MIB = 1024 * 1024
 
@@ -47,9 +45,8 @@ def containment_of(
         SettingsError: a host in the settings cannot be read.
     """
     real = tuple(Path(os.path.realpath(root)) for root in roots)
-    from tools.environments.sandbox_network.git_remotes import remote_hosts  # noqa: PLC0415 - not at the start
-    from tools.environments.sandbox_network.hosts import HostRules  # noqa: PLC0415
-    from tools.environments.sandbox_network.port import NetworkRules  # noqa: PLC0415
+    from tools.environments.git import remote_hosts  # noqa: PLC0415 - not at the start
+    from tools.environments.sandbox.network.hosts import HostRules, NetworkRules  # noqa: PLC0415
 
     hosts = GatedHosts()
     rules = NetworkRules(settings.allow_hosts, settings.deny_hosts, settings.registries)
@@ -86,33 +83,33 @@ def _places_told(settings: SandboxPart) -> str:
 
 def find_sandbox() -> None:
     """Find out which sandbox works here, as far as the system prompt tells it."""
-    from tools.environments.sandbox.choice import reaches_hosts  # noqa: PLC0415 - in the background
+    from tools.environments.sandbox.probe import reaches_hosts  # noqa: PLC0415 - in the background
 
     reaches_hosts()
 
 
 def load_sandbox() -> None:
     """Find out which sandbox works here, and load what a session's first command makes of it."""
-    from tools.environments.sandbox.choice import why_none  # noqa: PLC0415 - in the background
-    from tools.environments.sandbox_network import session_network  # noqa: F401, PLC0415
+    from tools.environments.sandbox.network import session_network  # noqa: F401, PLC0415
+    from tools.environments.sandbox.probe import why_none  # noqa: PLC0415 - in the background
 
     why_none()
 
 
 def _why_none() -> str:
-    from tools.environments.sandbox.choice import why_none  # noqa: PLC0415 - with the first command
+    from tools.environments.sandbox.probe import why_none  # noqa: PLC0415 - with the first command
 
     return why_none()
 
 
 def _sandbox(network: Late[SessionNetwork]) -> Sandbox | None:
-    from tools.environments.sandbox.choice import make_sandbox  # noqa: PLC0415 - with the first command
+    from tools.environments.sandbox.probe import make_sandbox  # noqa: PLC0415 - with the first command
 
     return make_sandbox(network)
 
 
 def _network(gate: GatedHosts, hosts: HostRules) -> SessionNetwork:
-    from tools.environments.sandbox_network.session_network import SessionNetwork  # noqa: PLC0415 - likewise
+    from tools.environments.sandbox.network.session_network import SessionNetwork  # noqa: PLC0415 - likewise
 
     return SessionNetwork(gate, hosts)
 

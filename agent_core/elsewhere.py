@@ -166,11 +166,11 @@ def keeps_history(elsewhere: Elsewhere) -> bool:
 def _built_in(name: str) -> Factory | None:
     # Loaded when they are chosen: most sessions work here.
     if name == "ssh":
-        from tools.environments.far.ssh_backend import ssh_backend  # noqa: PLC0415
+        from tools.environments.remote.ssh import ssh_backend  # noqa: PLC0415
 
         return ssh_backend
     if name == "docker":
-        from tools.environments.far.docker_backend import docker_backend  # noqa: PLC0415
+        from tools.environments.remote.containers import docker_backend  # noqa: PLC0415
 
         return docker_backend
     return None

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tools.environments.removing import remove_tree
+from tools.environments.temp_directories import remove_tree
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,7 @@ from tools.approval.gate import Gate
 from tools.settings import WebSettings
 
 if TYPE_CHECKING:
-    from tools.environments.http_search import EngineSearch
-    from tools.environments.http_web import HttpWeb
+    from tools.environments.http_client import EngineSearch, HttpWeb
     from tools.ports import Web
 
 
@@ -27,15 +26,14 @@ class WebAccess:
         return lambda gate: self._behind(gate, limits)
 
     def _behind(self, gate: Gate, limits: WebSettings) -> Web:
-        from tools.environments.gated_web import GatedWeb  # noqa: PLC0415 - most sessions never look at the web
+        from tools.environments.http_client import GatedWeb  # noqa: PLC0415 - most sessions never look at the web
 
         inner, engines = self._clients(limits)
         return GatedWeb(inner, engines, gate, limits)
 
     def _clients(self, limits: WebSettings) -> tuple[HttpWeb, EngineSearch]:
         from agent_core.providers.transport import trusted_certificates  # noqa: PLC0415 - as above
-        from tools.environments.http_search import EngineSearch  # noqa: PLC0415
-        from tools.environments.http_web import HttpWeb  # noqa: PLC0415
+        from tools.environments.http_client import EngineSearch, HttpWeb  # noqa: PLC0415
 
         with self._lock:
             if self._made is None or self._made[0] != limits:

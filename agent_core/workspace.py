@@ -22,15 +22,11 @@ from tools.approval.policy import EditPolicy, Mode, Rules
 from tools.approval.questions import Approver
 from tools.context import AgentServices, ToolContext
 from tools.environments.containment import Containment
-from tools.environments.gated_commands import GatedEnvironment
-from tools.environments.gated_files import GatedFileSystem
-from tools.environments.gated_mcp import GatedMcpTools
-from tools.environments.gated_memory import GatedMemory
-from tools.environments.gated_processes import GatedProcesses
+from tools.environments.gated_commands import GatedEnvironment, GatedProcesses
+from tools.environments.gated_ports import GatedFileSystem, GatedMcpTools, GatedMemory
 from tools.environments.guardian import Guardian
-from tools.environments.local_commands import LocalEnvironment
+from tools.environments.local_commands import LocalEnvironment, LocalProcesses
 from tools.environments.local_files import LocalFileSystem
-from tools.environments.local_processes import LocalProcesses
 from tools.files.seen import FilesSeen
 from tools.light_dataclass import dataclass
 from tools.ports import Environment, FileHistory, FileSystem, NoHistory
@@ -115,7 +111,7 @@ class Workspace:
         here, there = self.files(token), self.elsewhere
         if there is None:
             return here
-        from tools.environments.routed_files import RoutedFiles  # noqa: PLC0415 - most sessions work here
+        from tools.environments.remote.files import RoutedFiles  # noqa: PLC0415 - most sessions work here
 
         shared = (*there.shared, *self.approvals.rules.readable)
         return RoutedFiles(here, lambda: there.files(token), shared)
@@ -231,7 +227,7 @@ def _programs(
     environment: LocalEnvironment, containment: Containment, settings: TerminalSettings
 ) -> Callable[[Gate, FileHistory], Programs]:
     def gated(gate: Gate, history: FileHistory) -> Programs:
-        from tools.environments.programs.gated_programs import GatedPrograms  # noqa: PLC0415 - not for every call
+        from tools.environments.programs.running import GatedPrograms  # noqa: PLC0415 - not for every call
 
         return GatedPrograms(environment, gate, history, containment, settings)
 

@@ -39,7 +39,7 @@ from tools.approval.rules.paths import moved, places_denied
 from tools.browser.port import can_browse
 from tools.environments.git import git_root
 from tools.environments.guardian import Guardian
-from tools.environments.own_programs import PROGRAMS
+from tools.environments.program_finder import PROGRAMS
 from tools.ports import FileHistory, NoHistory
 from tools.registry import RememberedCheck, Toolbox
 from tools.settings import BrowserSettings

@@ -24,7 +24,7 @@ from benchmarks.stage import Stage
 from tests.support.mcp_servers import plain
 from tools.approval.gate import Approvals, Gate, NobodyToAsk
 from tools.approval.policy import Rules
-from tools.environments.gated_mcp import GatedMcpTools
+from tools.environments.gated_ports import GatedMcpTools
 from tools.environments.guardian import Guardian
 
 _CALL = Quantity("an MCP call over stdio")

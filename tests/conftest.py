@@ -21,7 +21,7 @@ import pytest
 from agent_core.providers.catalog import SERVICES
 from tests.support.model_server import ModelServer
 from tools.environments.guardian import Guardian
-from tools.environments.own_programs import PROGRAMS
+from tools.environments.program_finder import PROGRAMS
 
 _VENDOR_KEYS = ("OPENAI_", "ANTHROPIC_", "OPENROUTER_", "HERMES_")
 _KEYS = frozenset(name for service in SERVICES.values() for name in service.keys)

@@ -26,9 +26,9 @@ from tests.support.tool_context import call, make_context
 from tools.browser.port import missing
 from tools.documents.kinds import document_of
 from tools.documents.reading import document_text
-from tools.environments.far.cloud.backend import need
 from tools.environments.guardian import Guardian
-from tools.environments.http_search import ask_engines
+from tools.environments.http_client import ask_engines
+from tools.environments.remote.cloud import need
 from tools.errors import CommandError, ToolError, install_line
 from tools.outline import languages
 from tools.ports import WebError

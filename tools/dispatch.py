@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from tools.arguments import checked
 from tools.context import CallRefused, ToolContext
-from tools.environments.output_file import save_text
+from tools.environments.output import save_text
 from tools.errors import Denied, ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.registry import Hook, Toolbox, ToolEntry, ToolRegistry, registry

@@ -9,7 +9,7 @@ from typing import Any
 from tools import arguments
 from tools.agent_ports import SKILL_FILE, SkillFacts, Skills, inner_path
 from tools.context import ToolContext, require_context, skills_of
-from tools.environments.together import ChangesTogether, FileChange, change_all
+from tools.environments.atomic_writes import ChangesTogether, FileChange, change_all
 from tools.errors import FileChanged, ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.registry import registry

@@ -23,8 +23,7 @@ from acp_adapter.client_io.memory import EditorMemory
 from acp_adapter.client_io.refusals import in_its_words
 from acp_adapter.client_io.writing import EditorCannot, EditorWrite, on_disk, refuse_awaited
 from acp_adapter.editor_calls import EditorCalls, EditorProblem, EditorRefused, EditorSilent
-from tools.environments.file_errors import told_as_file_error
-from tools.environments.resolved_open import holding
+from tools.environments.atomic_writes import holding, told_as_file_error
 from tools.errors import FileChanged
 from tools.light_dataclass import dataclass
 from tools.ports import FileStat, FileSystem, Interrupt, SearchQuery, SearchResult

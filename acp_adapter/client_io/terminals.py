@@ -12,8 +12,8 @@ from acp_adapter.client_io.exit_status import ExitStatus, read_status
 from acp_adapter.editor_calls import EditorCalls, EditorGone, EditorProblem, EditorRefused, EditorSilent
 from agent_core.interrupt import CancelToken
 from tools.environments.child_env import child_environment
-from tools.environments.output_buffer import OutputBuffer
-from tools.environments.own_programs import PROGRAMS
+from tools.environments.output import OutputBuffer
+from tools.environments.program_finder import PROGRAMS
 from tools.errors import CommandError, ToolInterrupted
 from tools.ports import CommandOutcome, CommandSpec, Environment, Interrupt
 from tools.settings import TerminalSettings

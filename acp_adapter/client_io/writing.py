@@ -16,7 +16,7 @@ from acp_adapter.client_io.endings import as_meant, what_was_lost
 from acp_adapter.client_io.memory import EditorMemory
 from acp_adapter.client_io.refusals import in_its_words, means_no
 from acp_adapter.editor_calls import EditorCalls, EditorGone, EditorRefused, EditorSilent
-from tools.environments.resolved_open import open_resolved
+from tools.environments.atomic_writes import open_resolved
 from tools.errors import FileAccessError, FileChanged, FileMissing, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_NONBLOCK, set_mode

@@ -14,7 +14,7 @@ from acp_adapter.links.listing import listed
 from acp_adapter.links.words import attached, one_line, shown_path, text_part
 from agent_core.messages import Part
 from tools.context import ToolContext
-from tools.environments.file_errors import told_as_file_error
+from tools.environments.atomic_writes import told_as_file_error
 from tools.errors import FileRefused, ToolError
 from tools.light_dataclass import dataclass
 from tools.text.encoding import with_escapes

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from tools.approval.actions import ReachHost
-from tools.environments.http_connecting import LookUp, look_up
+from tools.environments.http_connect import LookUp, look_up
 from tools.errors import Denied, ToolError
 from tools.ports import WebError
 from tools.web.addresses import Inside, Target, inside, inside_by_name, target_of

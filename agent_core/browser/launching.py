@@ -15,9 +15,8 @@ from urllib.parse import urlsplit
 from agent_core.mcp.program_loop import programs_get
 from tools.browser.port import BrowserError, find_chromium, missing
 from tools.environments.child_env import child_environment
-from tools.environments.guardian import Guardian
-from tools.environments.own_directories import own_directory
-from tools.environments.process_groups import signal_group
+from tools.environments.guardian import Guardian, signal_group
+from tools.environments.temp_directories import own_directory
 from tools.light_dataclass import dataclass
 from tools.os_compat import SIGKILL, own_user
 from tools.settings import BrowserSettings

@@ -7,7 +7,7 @@ import base64
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
-from tools.environments.http_proxy import Proxy, proxy_for
+from tools.environments.http_connect import Proxy, proxy_for
 from tools.errors import ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.ports import WebError

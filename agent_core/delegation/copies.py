@@ -16,7 +16,7 @@ from pathlib import Path
 
 from agent_core.leavings import is_gone, remove_behind, settle, write_rest
 from tools.environments.git import Git, Repository, borrowed, excluded, find_repository, write_repository
-from tools.environments.places_run_later import read_file
+from tools.environments.persistence_paths import read_file
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, lock

@@ -15,7 +15,7 @@ from agent_core.delegation.making import Plan
 from agent_core.delegation.reports import bounded
 from agent_core.emptied import remove_emptied
 from tools.context import AgentReport, ToolContext
-from tools.environments.output_file import save_text
+from tools.environments.output import save_text
 from tools.errors import Denied, FileAccessError, ToolError
 from tools.light_dataclass import dataclass
 from tools.result import ShownDiff

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tools.context import AgentReport, ToolContext
-from tools.environments.output_file import save_text
+from tools.environments.output import save_text
 
 _LONGEST = 24_000
 _LEAST = 1_000

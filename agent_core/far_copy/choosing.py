@@ -10,8 +10,8 @@ from pathlib import Path
 
 from agent_core.far_copy.facts import is_name
 from tools.environments.git import Git, borrowed, excluded, find_repository, git_root, write_repository
-from tools.environments.own_directories import own_directory
-from tools.environments.places_run_later import read_file
+from tools.environments.persistence_paths import read_file
+from tools.environments.temp_directories import own_directory
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
 

@@ -17,9 +17,8 @@ from agent_core.far_copy.packing import fact_here, pack, read_here
 from agent_core.far_copy.place import FilesMoved, Place, PlaceGone
 from agent_core.far_copy.state import State, Store
 from agent_core.far_copy.telling import MEGABYTE, Tell, held_back, left_there, much, progress
-from tools.environments.far.wrapping import new_token
-from tools.environments.git import git_root
-from tools.environments.git_state import branch_of
+from tools.environments.git import branch_of, git_root
+from tools.environments.remote.scripts import new_token
 from tools.errors import CommandError, ToolError
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt

@@ -12,8 +12,8 @@ from agent_core.far_copy.packing import fact_here
 from tools.approval.actions import RunCommand
 from tools.approval.gate import Gate
 from tools.approval.policy import Confines, Rules
-from tools.environments.far.wrapping import quoted
-from tools.environments.resolved_open import open_resolved
+from tools.environments.atomic_writes import open_resolved
+from tools.environments.remote.scripts import quoted
 from tools.errors import Denied
 from tools.os_compat import O_NOCTTY, O_NONBLOCK, set_mode
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from agent_core.far_copy.facts import Fact, Tree, digest_of
-from tools.environments.resolved_open import open_resolved
+from tools.environments.atomic_writes import open_resolved
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_NOCTTY, O_NONBLOCK

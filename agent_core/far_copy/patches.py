@@ -13,7 +13,7 @@ from agent_core.far_copy.facts import Fact
 from agent_core.far_copy.packing import read_here, sent_before
 from agent_core.leavings import how_to_apply, write_rest
 from tools.environments.git import Git, git_root, write_repository
-from tools.environments.own_directories import own_directory
+from tools.environments.temp_directories import own_directory
 from tools.errors import ToolError
 
 _DIFF = ("diff", "--no-index", "--binary", "--no-renames", "--no-prefix", "--no-ext-diff", "--no-textconv")

@@ -15,9 +15,9 @@ from agent_core.far_copy import scripts
 from agent_core.far_copy.looking import Looked, contents, looked, unzipped
 from agent_core.far_copy.packing import Packed
 from tools.environments.backends import Begin
-from tools.environments.far.machine import Streams
-from tools.environments.far.wrapping import new_token, quoted
-from tools.environments.process_groups import signal_group
+from tools.environments.guardian import signal_group
+from tools.environments.remote.connection import Streams
+from tools.environments.remote.scripts import new_token, quoted
 from tools.errors import CommandError, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt

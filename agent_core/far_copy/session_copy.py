@@ -22,7 +22,7 @@ from agent_core.interrupt import CancelToken
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Rules
-from tools.environments.gated_files import GatedFileSystem
+from tools.environments.gated_ports import GatedFileSystem
 from tools.errors import ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.ports import FileHistory, FileSystem

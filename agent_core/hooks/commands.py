@@ -12,7 +12,7 @@ from agent_core.hooks.process import run_command
 from agent_core.settings.hooks import CommandHookPart
 from tools.environments.child_env import child_environment
 from tools.environments.guardian import Guardian
-from tools.environments.own_programs import PROGRAMS
+from tools.environments.program_finder import PROGRAMS
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
 

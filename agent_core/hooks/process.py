@@ -14,10 +14,8 @@ from pathlib import Path
 
 from agent_core.hooks.bounded import in_background
 from agent_core.hooks.hook import HookFailed
-from tools.environments.exit_watch import open_exit_watch
-from tools.environments.guardian import Guardian
-from tools.environments.marked import VARIABLE, kill_marked
-from tools.environments.process_groups import signal_group
+from tools.environments.command_watch import open_exit_watch
+from tools.environments.guardian import VARIABLE, Guardian, kill_marked, signal_group
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.os_compat import SIGKILL

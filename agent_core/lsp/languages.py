@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
-from tools.environments.own_programs import PROGRAMS
+from tools.environments.program_finder import PROGRAMS
 from tools.light_dataclass import dataclass
 
 Command = tuple[str, ...]

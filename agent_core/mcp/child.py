@@ -15,11 +15,9 @@ from typing import IO
 from agent_core.mcp.errors import McpHopeless
 from agent_core.mcp.specs import ServerSpec
 from tools.environments.child_env import child_environment
-from tools.environments.exit_watch import open_exit_watch
-from tools.environments.guardian import Guardian
-from tools.environments.marked import VARIABLE, kill_marked
-from tools.environments.own_programs import PROGRAMS
-from tools.environments.process_groups import signal_group
+from tools.environments.command_watch import open_exit_watch
+from tools.environments.guardian import VARIABLE, Guardian, kill_marked, signal_group
+from tools.environments.program_finder import PROGRAMS
 from tools.os_compat import SIGKILL
 
 _READ_BYTES = 64 * 1024

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
 
-from tools.environments.own_programs import PROGRAMS
+from tools.environments.program_finder import PROGRAMS
 from tools.light_dataclass import dataclass
 from tools.redaction import redact
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agent_core.prompt.facts import PromptFacts
-from tools.environments.git_state import GitState
+from tools.environments.git import GitState
 from tools.untrusted.scanner import scan
 
 _LONGEST_SUBJECT = 72

@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tools.environments.containment import Containment
-from tools.environments.git_state import GitState, git_state
-from tools.environments.own_programs import PROGRAMS
-from tools.environments.programs.interpreter import project_interpreter
+from tools.environments.git import GitState, git_state
+from tools.environments.program_finder import PROGRAMS, project_interpreter
 from tools.light_dataclass import dataclass
 
 ALWAYS = ("rg",)
@@ -103,7 +102,7 @@ def confinement_told(containment: Containment) -> str:
 
 
 def _reach(containment: Containment) -> str:
-    from tools.environments.sandbox.choice import reaches_hosts  # noqa: PLC0415 - with the first prompt
+    from tools.environments.sandbox.probe import reaches_hosts  # noqa: PLC0415 - with the first prompt
 
     if containment.network == "on":
         return "they reach every host"

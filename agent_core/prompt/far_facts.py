@@ -8,8 +8,8 @@ from pathlib import Path
 
 from agent_core.prompt.facts import ALWAYS, PROJECT_PROGRAMS, PromptFacts
 from tools.environments.backends import Elsewhere
-from tools.environments.far.wrapping import quoted
-from tools.environments.git_state import GitState, commit_of
+from tools.environments.git import GitState, commit_of
+from tools.environments.remote.scripts import quoted
 from tools.errors import CommandError
 
 # The commit is looked at in a repository with settings of ours that borrows the objects, as `tools.environments.git`

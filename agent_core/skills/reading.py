@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tools.approval.sensitive import why_sensitive
-from tools.environments.resolved_open import open_resolved
+from tools.environments.atomic_writes import open_resolved
 from tools.os_compat import O_NOFOLLOW, O_NONBLOCK
 
 MOST_CHARS = 100_000

@@ -69,7 +69,7 @@ def _sandbox(name: str) -> tuple[Sandbox, Callable[[], None]]:
         wrapped = BubblewrapSandbox()
         return wrapped, wrapped.close
     from tools.environments.sandbox.landlock_sandbox import LandlockSandbox  # noqa: PLC0415 - Linux only
-    from tools.environments.sandbox_network.session_network import SessionNetwork  # noqa: PLC0415 - Linux only
+    from tools.environments.sandbox.network.session_network import SessionNetwork  # noqa: PLC0415 - Linux only
 
     guard = SessionNetwork(_Nobody())
     sandbox = LandlockSandbox(guard)

@@ -17,7 +17,7 @@ from tests.support.in_memory import EditorFactory
 from tests.support.local_machine import LocalMachine
 from tests.support.ssh_server import SshServer, needs_other_disk, ssh_server
 from tools.environments.backends import Elsewhere, Wanted, forget_backend, register_backend
-from tools.environments.far.making import side_of, with_shared_places
+from tools.environments.remote.session import side_of, with_shared_places
 
 
 @pytest.fixture

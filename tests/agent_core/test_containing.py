@@ -14,13 +14,13 @@ from agent_core.errors import SettingsError
 from agent_core.settings.tools import SandboxPart
 from tools.environments.containment import Containment
 from tools.environments.sandbox import kernel
-from tools.environments.sandbox_network.hosts import HostRules
+from tools.environments.sandbox.network.hosts import HostRules
 
 _LATE = {
     "tools.environments.sandbox.landlock_sandbox",
     "tools.environments.sandbox.probe",
-    "tools.environments.sandbox_network.session_network",
-    "tools.environments.sandbox_network.proxy",
+    "tools.environments.sandbox.network.session_network",
+    "tools.environments.sandbox.network.proxy",
 }
 
 
@@ -100,9 +100,9 @@ def test_what_is_written_into_git_s_settings_after_the_session_began_allows_no_h
         made.append(hosts)
         return network
 
-    monkeypatch.setattr("tools.environments.sandbox_network.session_network.SessionNetwork", note)
+    monkeypatch.setattr("tools.environments.sandbox.network.session_network.SessionNetwork", note)
     # Who asks for the network is the sandbox that works here, if there is one.
-    monkeypatch.setattr("tools.environments.sandbox.choice.make_sandbox", lambda make_guard: make_guard())
+    monkeypatch.setattr("tools.environments.sandbox.probe.make_sandbox", lambda make_guard: make_guard())
     _set_remote(home / "project", "code.example.org")
     containment = _containment(home, registries=False)
     _set_remote(home / "project", "evil.example.org")

@@ -32,7 +32,7 @@ _DATABASE = "agent_core.sessions.database"
 _ARCHIVE = "agent_core.sessions.archive"
 _REWIND = "agent_core.sessions.rewind"
 _FILES = "agent_core.sessions.files"
-_REPLACING = "tools.environments.replacing"
+_REPLACING = "tools.environments.atomic_writes"
 
 STORE = {
     "store: the new database's file is made": _at("first start", f"{_DATABASE}.opening:_make_file", "after"),

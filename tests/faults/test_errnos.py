@@ -84,12 +84,12 @@ async def test_a_workspace_that_takes_nothing_stays_as_it_is_and_the_model_is_to
 def _at_descriptors(code: str) -> list[Fault]:
     """The file tools name a file within a directory that is held open."""
     return [
-        Fault("os.open", code, caller="tools.environments.resolved_open", path=".hermes-", writing=True),
-        Fault("os.replace", code, caller="tools.environments.replacing"),
-        Fault("os.link", code, caller="tools.environments.replacing"),
-        Fault("os.mkdir", code, caller="tools.environments.resolved_open"),
-        Fault("os.open", code, caller="tools.environments.resolved_open", path="README.md", writing=True),
-        Fault("os.open", code, caller="tools.environments.resolved_open", path="sums.py", writing=True),
+        Fault("os.open", code, caller="tools.environments.atomic_writes", path=".hermes-", writing=True),
+        Fault("os.replace", code, caller="tools.environments.atomic_writes"),
+        Fault("os.link", code, caller="tools.environments.atomic_writes"),
+        Fault("os.mkdir", code, caller="tools.environments.atomic_writes"),
+        Fault("os.open", code, caller="tools.environments.atomic_writes", path="README.md", writing=True),
+        Fault("os.open", code, caller="tools.environments.atomic_writes", path="sums.py", writing=True),
     ]
 
 

@@ -27,7 +27,7 @@ from tests.support.hostile_repositories.site import SYSTEM_PATH
 from tests.support.in_memory import OFFLINE, serving
 from tests.support.settings_files import configure
 from tests.support.throwaway.machine import why_not
-from tools.environments.sandbox.choice import why_none
+from tools.environments.sandbox.probe import why_none
 
 _SHORT_FORM = KINDS[::5]
 _NAMES = (
@@ -88,7 +88,7 @@ def has_sandbox(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture
 def unconfined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tools.environments.sandbox.choice.probe", tuple)
+    monkeypatch.setattr("tools.environments.sandbox.probe.probe", tuple)
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ async def test_a_hostile_repository_runs_nothing_whatever_a_session_does(
     kind: Kind, site: Site, opened: Opened, has_sandbox: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not has_sandbox:
-        monkeypatch.setattr("tools.environments.sandbox.choice.probe", tuple)
+        monkeypatch.setattr("tools.environments.sandbox.probe.probe", tuple)
     await live(opened, kind, site)
 
 

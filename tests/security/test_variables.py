@@ -15,7 +15,7 @@ _STARTS = {"Popen", "run", "call", "check_call", "check_output"}
 _WITH_ALL = {
     "acp_adapter/cli/client/agent_process.py",
     "acp_adapter/cli/doctor/checks/server.py",
-    "tools/environments/process_groups.py",
+    "tools/environments/guardian.py",
 }
 
 

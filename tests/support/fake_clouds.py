@@ -18,7 +18,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
-from tools.environments.marked import VARIABLE
+from tools.environments.guardian import VARIABLE
 
 
 @dataclass

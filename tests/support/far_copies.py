@@ -15,8 +15,8 @@ from agent_core.interrupt import CancelToken
 from tests.support.local_machine import LocalMachine
 from tools.approval.sensitive import why_sensitive
 from tools.environments.backends import Begin
-from tools.environments.far.machine import Streams
 from tools.environments.local_files import LocalFileSystem
+from tools.environments.remote.connection import Streams
 from tools.ports import FileSystem
 
 

@@ -17,7 +17,7 @@ from tools.approval.actions import Action
 from tools.approval.gate import Approvals, Gate
 from tools.approval.policy import Rules
 from tools.context import ToolContext
-from tools.environments.gated_files import GatedFileSystem
+from tools.environments.gated_ports import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 
-from tools.environments.far.machine import Streams
+from tools.environments.remote.connection import Streams
 
 
 class LocalMachine:

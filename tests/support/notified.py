@@ -11,9 +11,9 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from tools.environments.sandbox_network.kernel import why_not
-from tools.environments.sandbox_network.port import Watched
-from tools.environments.sandbox_network.session_network import SessionNetwork
+from tools.environments.sandbox.network.hosts import Watched
+from tools.environments.sandbox.network.session_network import SessionNetwork
+from tools.environments.sandbox.seccomp import why_not
 
 WHY_NOT = why_not()
 """Why this machine cannot run such tests; '' if it can."""

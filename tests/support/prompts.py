@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agent_core.prompt.context_files.loaded import ContextFile, ContextFiles, LeftOut
 from agent_core.prompt.facts import PromptFacts
-from tools.environments.git_state import GitState
+from tools.environments.git import GitState
 
 CWD = Path("/srv/projects/shop-backend")
 FACTS = PromptFacts(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from unittest import mock
 
-from tools.environments import rg_process, ripgrep
+from tools.environments import ripgrep, search_process
 from tools.ports import SearchQuery, SearchResult
 from tools.settings import SearchSettings
 
@@ -22,7 +22,7 @@ def by_rg(query: SearchQuery) -> SearchResult:
 
 def by_substitute(query: SearchQuery) -> SearchResult:
     """What the program in its place finds."""
-    with mock.patch.object(rg_process, "search_program", rg_process.substitute):
+    with mock.patch.object(search_process, "search_program", search_process.substitute):
         return ripgrep.search(query, LIMITS)
 
 

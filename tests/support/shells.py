@@ -10,8 +10,7 @@ from typing import Any
 
 from agent_core.interrupt import CancelToken
 from tools.environments.guardian import Guardian
-from tools.environments.local_commands import LocalEnvironment
-from tools.environments.local_processes import LocalProcesses
+from tools.environments.local_commands import LocalEnvironment, LocalProcesses
 from tools.settings import TerminalSettings
 from tools.shell.session import ProcessInfo, ProcessLimits, ProcessSpec, ShellCommand, ShellMemory, ShellOutcome
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.waiting import wait_until
-from tools.environments.far.ssh import SshTarget
+from tools.environments.remote.ssh import SshTarget
 
 _CONFIG = """
 Port {port}

@@ -18,7 +18,7 @@ from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
 from tools.context import AgentServices, TodoItem, ToolContext
 from tools.dispatch import dispatch
 from tools.environments.gated_commands import GatedEnvironment
-from tools.environments.gated_files import GatedFileSystem
+from tools.environments.gated_ports import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem
 from tools.errors import CommandError
 from tools.ports import CommandOutcome, CommandSpec, Environment, Interrupt

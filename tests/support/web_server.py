@@ -20,10 +20,8 @@ from tools.approval.gate import Gate
 from tools.approval.policy import Mode, Rules
 from tools.approval.questions import Approver, NobodyToAsk
 from tools.context import ToolContext
-from tools.environments.gated_web import GatedWeb
-from tools.environments.http_connecting import LookUp, look_up
-from tools.environments.http_search import Ask, EngineSearch, ask_engines
-from tools.environments.http_web import HttpWeb
+from tools.environments.http_client import Ask, EngineSearch, GatedWeb, HttpWeb, ask_engines
+from tools.environments.http_connect import LookUp, look_up
 from tools.settings import ToolSettings, WebSettings
 from tools.toolsets import load_builtin_tools
 

@@ -16,7 +16,7 @@ from tools.approval.gate import Gate
 from tools.approval.policy import Rules
 from tools.approval.questions import NobodyToAsk
 from tools.approval.rules.parsing import parse_rule
-from tools.environments.gated_memory import GatedMemory
+from tools.environments.gated_ports import GatedMemory
 from tools.result import ShownDiff
 
 

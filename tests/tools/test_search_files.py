@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context
-from tools.environments.rg_process import substitute
+from tools.environments.search_process import substitute
 from tools.search_files import DESCRIPTION, SCHEMA
 
 
@@ -74,7 +74,7 @@ def test_a_regex_that_does_not_compile_is_searched_as_fixed_text(
     work: Path, monkeypatch: pytest.MonkeyPatch, engine: str
 ):
     if engine == "substitute":
-        monkeypatch.setattr("tools.environments.rg_process.search_program", substitute)
+        monkeypatch.setattr("tools.environments.search_process.search_program", substitute)
     result = call(make_context(work), "search_files", pattern="find(")
     head, *_, note = result.text.splitlines()
     assert head == "1 match:"

@@ -19,7 +19,7 @@ from tools.approval.gate import Gate
 from tools.approval.policy import Mode, Rules
 from tools.approval.rules.parsing import parse_rule
 from tools.context import ToolContext
-from tools.environments.gated_files import GatedFileSystem
+from tools.environments.gated_ports import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem
 from tools.settings import ToolSettings
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
-from tools.environments.own_programs import PROGRAMS
+from tools.environments.program_finder import PROGRAMS
 from tools.errors import ToolError, install_line
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from tools.environments.containment import Containment
-from tools.environments.far.machine import Streams
-from tools.environments.far.probe import FarFacts
 from tools.environments.guardian import Guardian
+from tools.environments.remote.connection import FarFacts, Streams
 from tools.light_dataclass import dataclass
 from tools.ports import Environment, FileSystem, Interrupt
 from tools.settings import ToolSettings

@@ -1,4 +1,4 @@
-"""One background process: a thread sees it through, and others look at it meanwhile."""
+"""One background process."""
 
 from __future__ import annotations
 
@@ -8,17 +8,131 @@ import select
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
-from tools.environments.command_watch import CommandWatch
-from tools.environments.pattern_watch import PatternWatch
-from tools.environments.prompt_watch import PromptWatch
-from tools.environments.rolling_output import RollingOutput
+from tools.environments.command_watch import CommandWatch, PromptWatch, WakePipe
+from tools.environments.output import OutputFile
 from tools.environments.shell_start import StartedShell
-from tools.environments.wake import WakePipe
 from tools.errors import CommandError, ToolInterrupted
 from tools.ports import Interrupt
 from tools.shell.session import PatternMatch, ProcessEvent, ProcessInfo, ProcessSpec, ProcessView
+from tools.text.terminal_output import plain_text
+
+# The last part of an endless output, and a file with all of it once it is longer than that.
+
+
+class RollingOutput:
+    """Keeps the last `limit` characters; safe to use from several threads.
+
+    Args:
+        limit: characters kept.
+        save_to: the file for all of the output, which is made when something would be lost; None for none.
+    """
+
+    def __init__(self, limit: int, save_to: Path | None = None) -> None:
+        self._limit = limit
+        self._save_to = save_to
+        self._file: OutputFile | None = None
+        self._text = ""
+        self._begins = 0
+        self._lock = threading.Lock()
+
+    def add(self, text: str) -> None:
+        """Append `text`."""
+        with self._lock:
+            if self._file is not None:
+                self._file.write(text)
+            self._text += text
+            # Cut at twice the limit, not at each call: many small pieces then cost little.
+            if len(self._text) > 2 * self._limit:
+                self._cut()
+
+    def since(self, offset: int) -> tuple[str, int, int]:
+        """What came after the first `offset` characters.
+
+        Returns:
+            the text, how many characters of it are kept no more, and the offset of the end.
+        """
+        with self._lock:
+            end = self._begins + len(self._text)
+            first = max(offset, end - self._limit, self._begins)
+            return self._text[first - self._begins :], first - offset, end
+
+    def log(self) -> Path | None:
+        """The file with all of the output; None while all is kept here, or where it could not be made."""
+        with self._lock:
+            return self._save_to if self._file is not None else None
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        with self._lock:
+            if len(self._text) > self._limit:
+                self._cut()
+            if self._file is not None and self._file.close() is None:
+                self._save_to = None
+
+    def _cut(self) -> None:
+        if self._file is None and self._save_to is not None:
+            self._file = OutputFile(self._save_to)
+            self._file.write(self._text)
+        lost = len(self._text) - self._limit
+        self._text = self._text[lost:]
+        self._begins += lost
+
+
+# Finds watched texts in the lines of a running program's output, and does not cry too often.
+
+_MAX_LINE_CHARS = 500
+_PAUSE_SECONDS = 15.0
+_MAX_TOLD = 20
+
+
+class PatternWatch:
+    """Tells the first line of every pattern at once, and after that one line in `pause` seconds, `most` in all.
+
+    Args:
+        patterns: plain texts, letter case as it is.
+    """
+
+    def __init__(
+        self,
+        patterns: Sequence[str],
+        pause: float = _PAUSE_SECONDS,
+        most: int = _MAX_TOLD,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._patterns = [pattern for pattern in patterns if pattern]
+        self._unseen = set(self._patterns)
+        self._pause = pause
+        self._left = most
+        self._clock = clock
+        self._quiet_until = 0.0
+        self._line = ""
+
+    def saw(self, text: str) -> Iterator[tuple[str, str]]:
+        """The patterns and lines worth telling of what was printed; a line counts when it is finished."""
+        if not self._patterns or self._left <= 0:
+            return
+        *lines, rest = (self._line + text).split("\n")
+        self._line = rest[-10 * _MAX_LINE_CHARS :]
+        for raw in lines:
+            line = plain_text(raw)
+            pattern = next((pattern for pattern in self._patterns if pattern in line), None)
+            if pattern is not None and self._is_due(pattern):
+                yield pattern, line[:_MAX_LINE_CHARS]
+
+    def _is_due(self, pattern: str) -> bool:
+        now = self._clock()
+        if self._left <= 0 or (pattern not in self._unseen and now < self._quiet_until):
+            return False
+        self._unseen.discard(pattern)
+        self._quiet_until = now + self._pause
+        self._left -= 1
+        return True
+
+
+# One background process: a thread sees it through, and others look at it meanwhile.
 
 _MATCHES_KEPT = 10
 _WRITE_SECONDS = 5.0

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Mapping
 
-from tools.environments.own_programs import PROGRAMS
+from tools.environments.program_finder import PROGRAMS
 from tools.redaction import redact
 from tools.settings import Passthrough
 

@@ -1,23 +1,154 @@
-"""Watches one running command: its output, its report, its exit, the time-out and the cancel, all in one `poll`."""
+"""Watches a running command to its end."""
 
 from __future__ import annotations
 
 import codecs
+import contextlib
 import os
 import select
 import signal
 import struct
+import subprocess
+import threading
 import time
 from collections.abc import Callable
 from typing import Literal
 
-from tools.environments.exit_watch import open_exit_watch
-from tools.environments.prompt_watch import PromptWatch
-from tools.environments.shell_report import MAX_REPORT_BYTES
-from tools.environments.shell_start import StartedShell
-from tools.environments.wake import WakePipe
+from tools.environments.output import OutputBuffer
+from tools.environments.shell_start import MAX_REPORT_BYTES, Left, StartedShell, read_pipes
 from tools.light_dataclass import dataclass
 from tools.os_compat import SIGKILL
+from tools.ports import CommandSpec, Interrupt
+from tools.settings import TerminalSettings
+from tools.shell.session import ShellCommand, ShellOutcome
+from tools.text.terminal_output import FULL_SCREEN, TAIL_CHARS, open_line, question, takes_the_screen
+
+# A descriptor that becomes readable when a child process has exited.
+
+
+def open_exit_watch(process: subprocess.Popen[bytes]) -> int:
+    """A descriptor to poll for reading; the caller closes it.
+
+    The process is not reaped where the system allows that, so that its group's number stays its own meanwhile.
+    """
+    if hasattr(os, "pidfd_open"):
+        try:
+            return os.pidfd_open(process.pid)
+        except OSError:
+            # An old kernel or a sandbox that does not know the call: the thread serves as well.
+            return _watching_thread(process)
+    return _watching_thread(process)
+
+
+def _watching_thread(process: subprocess.Popen[bytes]) -> int:
+    reader, writer = os.pipe()
+
+    def watch() -> None:
+        try:
+            _wait(process)
+        finally:
+            os.close(writer)  # the reader sees the end of the pipe
+
+    threading.Thread(target=watch, name=f"exit of {process.pid}", daemon=True).start()
+    return reader
+
+
+def _wait(process: subprocess.Popen[bytes]) -> None:
+    if hasattr(os, "waitid"):
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    else:
+        process.wait()
+
+
+# A way for any thread to wake one that sleeps in `poll`.
+
+
+class WakePipe:
+    """A pipe that becomes readable at `wake`. `close` may race with `wake`: a late one does nothing."""
+
+    def __init__(self) -> None:
+        self._reader, self._writer = os.pipe()
+        os.set_blocking(self._reader, False)
+        os.set_blocking(self._writer, False)
+        self._open = True
+        # Without it a late wake could write into whatever file has the number by then.
+        self._lock = threading.Lock()
+
+    def fileno(self) -> int:
+        """The descriptor to poll for reading."""
+        return self._reader
+
+    def wake(self) -> None:
+        """Make the pipe readable, from then on."""
+        with self._lock:
+            if self._open:
+                # Full means readable already.
+                with contextlib.suppress(BlockingIOError):
+                    os.write(self._writer, b"!")
+
+    def close(self) -> None:
+        """Give the descriptors back."""
+        with self._lock:
+            if self._open:
+                self._open = False
+                os.close(self._reader)
+                os.close(self._writer)
+
+
+# Notices that a running program waits for somebody to type.
+
+_LFLAG = 3
+
+
+class PromptWatch:
+    """Sees the output; a question at its end and then silence mean that the program waits.
+
+    Args:
+        quiet_seconds: how long the silence has to be.
+        terminal: the descriptor of the program's pseudo-terminal, None where it has none. A terminal that does not
+            echo what is typed tells of a password, whatever the question looks like.
+    """
+
+    def __init__(self, quiet_seconds: float, terminal: int | None = None) -> None:
+        self._quiet = quiet_seconds
+        self._terminal = terminal
+        self._tail = ""
+        self._has_screen = False
+        self.due: float | None = None
+        """When to call `waits_for`, on the monotonic clock; None for not before there is more output."""
+
+    def saw(self, text: str) -> None:
+        """The program has printed `text`."""
+        if self._terminal is not None:
+            # A sequence that came in two pieces has its beginning in the old tail.
+            self._has_screen = takes_the_screen(self._tail[-8:] + text, was=self._has_screen)
+        self._tail = (self._tail + text)[-TAIL_CHARS:]
+        self.due = time.monotonic() + self._quiet if self._may_wait() else None
+
+    def waits_for(self) -> str:
+        """The question that the program waits at, '' when it does not seem to wait."""
+        self.due = None
+        if self._has_screen:
+            return FULL_SCREEN
+        found = question(self._tail)
+        return found or (open_line(self._tail) if self._hides_typing() else "")
+
+    def _may_wait(self) -> bool:
+        return self._has_screen or not self._tail.endswith("\n")
+
+    def _hides_typing(self) -> bool:
+        if self._terminal is None:
+            return False
+        import termios  # noqa: PLC0415 - not on every system
+
+        try:
+            flags: int = termios.tcgetattr(self._terminal)[_LFLAG]
+        except termios.error:
+            return False
+        return bool(flags & termios.ICANON) and not flags & termios.ECHO
+
+
+# Watches one running command: its output, its report, its exit, the time-out and the cancel, all in one `poll`.
 
 _READ_BYTES = 65_536
 _TIMEOUT_GRACE = 0.3
@@ -255,3 +386,92 @@ def _bytes_waiting(descriptor: int) -> int:
     answer = fcntl.ioctl(descriptor, termios.FIONREAD, struct.pack("i", 0))
     count: int = struct.unpack("i", answer)[0]
     return count
+
+
+# Sees a started command through for somebody who waits: its output, its end, and what its shell leaves.
+
+QUIET_SECONDS = 5.0
+"""So long after a question a silent command counts as waiting for its answer."""
+
+_KILLED_SECONDS = 5.0
+_WITHOUT_TERMINAL = 4
+
+
+def run_to_end(
+    start: Callable[[], StartedShell],
+    spec: CommandSpec,
+    on_output: Callable[[str], None],
+    interrupt: Interrupt,
+    *,
+    settings: TerminalSettings,
+    quiet_seconds: float,
+    closed: Callable[[StartedShell], None],
+    left_by: Callable[[bytes], Left | None],
+) -> tuple[ShellOutcome, StartedShell]:
+    """Run to the end, the time-out, the cancel, or a question that nobody answers.
+
+    Args:
+        start: starts it.
+        quiet_seconds: how long it may be silent after a question at a terminal; four times that without one.
+        closed: called when nobody watches it any more.
+        left_by: reads what its shell has reported.
+
+    Raises:
+        CommandError: it could not be started.
+    """
+    pty = isinstance(spec, ShellCommand) and spec.pty
+    buffer = OutputBuffer(spec.most_chars or settings.max_output_chars, settings.head_share, spec.save_to)
+
+    def take(text: str) -> None:
+        buffer.add(text)
+        on_output(text)
+
+    began = time.monotonic()
+    started = start()
+    # Without a terminal hardly any program waits for a person: a silence has to be long to mean that.
+    quiet = quiet_seconds if pty else quiet_seconds * _WITHOUT_TERMINAL
+    prompts = PromptWatch(quiet, started.output if pty else None)
+    try:
+        ending = _watch(started, spec, take, prompts, interrupt)
+    finally:
+        saved = buffer.close()
+        closed(started)
+    left = left_by(ending.report) if isinstance(spec, ShellCommand) and ending.by_itself else None
+    code, killer = started.exit()
+    outcome = ShellOutcome(
+        output=buffer.text(),
+        exit_code=code,
+        signal=killer,
+        timed_out=ending.timed_out,
+        interrupted=ending.interrupted,
+        truncated_chars=buffer.truncated_chars,
+        duration=time.monotonic() - began,
+        saved=saved,
+        left=left.state if left else None,
+        not_kept=left.not_kept if left else (),
+        waits_for=ending.waits_for,
+        pipe_statuses=read_pipes(ending.report) if ending.by_itself else (),
+    )
+    return outcome, started
+
+
+def _watch(
+    started: StartedShell,
+    spec: CommandSpec,
+    on_text: Callable[[str], None],
+    prompts: PromptWatch,
+    interrupt: Interrupt,
+) -> Ending:
+    wake = WakePipe()
+    forget = interrupt.on_cancel(wake.wake)
+    try:
+        watch = CommandWatch(started, wake, spec.timeout, on_text, prompts=prompts, waited=spec.waited)
+        return watch.run()
+    except BaseException:
+        # Whatever broke off the watch, nobody looks after the command any more.
+        started.signal(SIGKILL)
+        started.process.wait(_KILLED_SECONDS)
+        raise
+    finally:
+        forget()
+        wake.close()

@@ -15,7 +15,7 @@ from typing import IO, BinaryIO, cast
 
 from tools.documents.kinds import Kind
 from tools.environments.child_env import bare_environment
-from tools.environments.process_groups import UNSEEN
+from tools.environments.guardian import UNSEEN
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt

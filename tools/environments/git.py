@@ -1,41 +1,50 @@
-"""Runs git on this program's own behalf, so that nothing in a repository makes it run a program or reach a host.
-
-A repository's settings can name programs in dozens of ways, and a reader of ours would understand them differently
-than git does. So git never reads them: it is given a directory of ours as its repository, with settings that we wrote
-and links to the objects, references and index of the one that it is to look at. Neither settings, hooks and
-attributes of that repository nor the user's own are read, it finds no repository by walking up, and it contacts
-nobody. What is left of risk is in its readers of objects and of the index: it runs in the read-only sandbox without
-network, wherever one works.
-
-Sources: gitrepository-layout(5), git(1) "Environment Variables", git-new-workdir of git's contrib directory.
-"""
+"""Git on this program's own behalf, so that nothing in a repository makes it run a program or reach a host."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
+import select
 import stat
 import subprocess
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
 
-from tools.environments.git_settings import all_settings
-from tools.environments.ignore_files import ignored_everywhere
-from tools.environments.own_directories import own_directory
-from tools.environments.own_programs import PROGRAMS
-from tools.environments.places_run_later import read_file
-from tools.environments.process_groups import UNSEEN, signal_group
+from tools.environments.guardian import UNSEEN, signal_group
+from tools.environments.persistence_paths import all_settings, read_file
+from tools.environments.program_finder import PROGRAMS
+from tools.environments.sandbox.network.hosts import host_name
+from tools.environments.search_process import ignored_everywhere
+from tools.environments.temp_directories import own_directory
 from tools.errors import ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.os_compat import SIGKILL, own_user
 from tools.ports import Interrupt
+from tools.web.addresses import inside_by_name
 
 if TYPE_CHECKING:
     from tools.environments.sandbox.port import Sandbox
+
+
+# Runs git on this program's own behalf, so that nothing in a repository makes it run a program or reach a host.
+#
+# A repository's settings can name programs in dozens of ways, and a reader of ours would understand them
+# differently
+# than git does. So git never reads them: it is given a directory of ours as its repository, with settings that we
+# wrote
+# and links to the objects, references and index of the one that it is to look at. Neither settings, hooks and
+# attributes of that repository nor the user's own are read, it finds no repository by walking up, and it contacts
+# nobody. What is left of risk is in its readers of objects and of the index: it runs in the read-only sandbox
+# without
+# network, wherever one works.
+#
+# Sources: gitrepository-layout(5), git(1) "Environment Variables", git-new-workdir of git's contrib directory.
 
 _SETTINGS = (
     "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.pager=cat",
@@ -383,8 +392,8 @@ class Git:
         return self._popen([program, *_SETTINGS, *arguments], cwd=cwd, env=environ, **options, **apart)
 
     def _popen(self, arguments: Sequence[str], **popen: Any) -> subprocess.Popen[bytes]:
-        from tools.environments.sandbox.choice import make_sandbox  # noqa: PLC0415 - not needed to open a session
         from tools.environments.sandbox.port import Confinement  # noqa: PLC0415
+        from tools.environments.sandbox.probe import make_sandbox  # noqa: PLC0415 - not needed to open a session
 
         if not self._is_ready:
             self._sandbox, self._is_ready = make_sandbox(), True
@@ -410,3 +419,167 @@ class Git:
             finally:
                 if forget is not None:
                     forget()
+
+
+# The state of a git repository: branch, last commit, changes. Looked at once, for a short time.
+
+_STATUS = (
+    "--no-pager", "--literal-pathspecs", "status", "--porcelain=v2", "--branch", "--untracked-files=normal",
+    "--ignore-submodules=all", "--no-renames",
+)  # fmt: skip
+_LAST = ("--no-pager", "log", "-1", "--no-decorate", "--no-color", "--format=%h %cs %s")
+_MOST_OUTPUT = 16 * 1024
+_BRANCH = re.compile(rb"ref: refs/heads/([^\x00-\x20\x7f]{1,200})\s*")
+_COMMIT = re.compile(r"([0-9a-f]{4,64} \d{4}-\d\d-\d\d) ?(.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class GitState:
+    """A repository at one moment.
+
+    Attributes:
+        root: the work tree's top directory.
+        branch: its name; '' where none is checked out, or where it is not known.
+        is_dirty: something differs from the last commit, or is new; None where that could not be found out in time.
+        commit: the last commit's short id and its date, as `1a2b3c4 2031-02-03`; '' where there is none.
+        subject: what its author called it, as written: anybody's words.
+    """
+
+    root: Path
+    branch: str = ""
+    is_dirty: bool | None = None
+    commit: str = ""
+    subject: str = ""
+
+
+def git_state(directory: Path, *, seconds: float = 1.0) -> GitState | None:
+    """The state of the repository that `directory` is in; None where it is in none, or in one that is not looked at.
+
+    Blocks for `seconds` at most. Nothing that the repository brings is run: `tools.environments.git`.
+    """
+    repository = find_repository(directory)
+    if repository is None:
+        return None
+    deadline = time.monotonic() + seconds
+    status = last = None
+    with contextlib.suppress(ToolError, OSError), borrowed(repository) as git_dir, Git() as git:
+        # Both run at the same time.
+        running = [_start(git, repository, git_dir, arguments) for arguments in (_STATUS, _LAST)]
+        status, last = (_output(process, deadline) for process in running)
+    return _state(repository, status, last)
+
+
+def tracked_files(directory: Path, only: tuple[str, ...] = ()) -> frozenset[Path] | None:
+    """The files that git has in the index of the repository that `directory` is in; None where nobody can say.
+
+    Args:
+        only: those that these paths of a command's fit, as git reads them.
+    """
+    repository = find_repository(directory)
+    if repository is None:
+        return frozenset() if git_root(directory) is None else None
+    arguments = ("ls-files", "-z", "--full-name", "--", *(only or (":/",)))
+    try:
+        with borrowed(repository) as git_dir, Git() as git:
+            listed = git.run(*arguments, cwd=directory, git_dir=git_dir, work_tree=repository.top)
+    except (ToolError, OSError):
+        return None
+    return frozenset(repository.top / os.fsdecode(name) for name in listed.split(b"\0") if name)
+
+
+def branch_of(directory: Path) -> str:
+    """The branch that is checked out where `directory` is; '' where none is, or it is in no repository."""
+    repository = find_repository(directory)
+    return "" if repository is None else _branch(repository)
+
+
+def _state(repository: Repository, status: bytes | None, last: bytes | None) -> GitState:
+    lines = (status or b"").decode("utf-8", "replace").splitlines()
+    heads = dict(line[2:].split(" ", 1) for line in lines if line.startswith("# ") and " " in line[2:])
+    branch = heads.get("branch.head", _branch(repository))
+    commit, subject = commit_of((last or b"").decode("utf-8", "replace"))
+    return GitState(
+        repository.top,
+        branch="" if branch == "(detached)" else branch,
+        is_dirty=None if status is None else any(not line.startswith("#") for line in lines),
+        commit=commit,
+        subject=subject,
+    )
+
+
+def commit_of(line: str) -> tuple[str, str]:
+    """Id with date, and subject, of what git prints as `%h %cs %s`; each '' where it is nothing of the kind."""
+    found = _COMMIT.match(line.strip())
+    return (found[1], found[2].strip()) if found else ("", "")
+
+
+def _branch(repository: Repository) -> str:
+    found = _BRANCH.fullmatch(repository.head())
+    return found[1].decode("utf-8", "replace") if found else ""
+
+
+def _start(git: Git, repository: Repository, git_dir: Path, arguments: tuple[str, ...]) -> subprocess.Popen[bytes]:
+    if sys.platform == "win32":  # where pipes cannot be waited for
+        raise OSError("git is not asked on Windows")
+    return git.start(*arguments, cwd=repository.top, git_dir=git_dir, work_tree=repository.top)
+
+
+def _output(process: subprocess.Popen[bytes], deadline: float) -> bytes | None:
+    """The beginning of what it prints; None where it fails, or is not done in time. It is gone afterwards."""
+    found, is_cut = bytearray(), False
+    assert process.stdout is not None  # noqa: S101 - it was started with a pipe
+    try:
+        with process.stdout as pipe:
+            ready = select.poll()
+            ready.register(pipe, select.POLLIN)
+            while (left := deadline - time.monotonic()) > 0 and not is_cut:
+                if not ready.poll(left * 1000):
+                    return None
+                data = os.read(pipe.fileno(), _MOST_OUTPUT)
+                if not data:
+                    return bytes(found) if process.wait(max(left, 0.1)) == 0 else None
+                found += data
+                is_cut = len(found) >= _MOST_OUTPUT
+        return bytes(found) if is_cut else None
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        if process.poll() is None:
+            signal_group(process.pid, SIGKILL)
+        process.wait()
+
+
+# The hosts of a workspace's git remotes, read from git's files as text: no program runs for it.
+#
+# They are read once, when the session begins: what a command writes into `.git/config` later allows it nothing.
+
+_MOST_OF_CONFIG = 256 * 1024
+_ADDRESS = re.compile(r"remote\..*\.(?:push)?url", re.DOTALL)
+
+
+def remote_hosts(roots: Iterable[Path]) -> frozenset[str]:
+    """Hosts that the repositories of these directories (or above them) fetch from by https on its usual port.
+
+    Hosts that are not on the public internet by their name are left out: those ask.
+    """
+    return frozenset(host for root in roots for host in _hosts(_config(root)))
+
+
+def _hosts(config: bytes) -> Iterator[str]:
+    for name, value in all_settings(config):
+        if not _ADDRESS.fullmatch(name) or not value.lower().startswith("https://"):
+            continue
+        try:
+            parts = urlsplit(value)
+            host = host_name(parts.hostname or "")
+            is_usual = parts.port in {None, 443}
+        except ValueError:
+            continue
+        if is_usual and inside_by_name(host) is None:
+            yield host
+
+
+def _config(root: Path) -> bytes:
+    """The repository's settings as they are in its file, b"" where there is none."""
+    repository = find_repository(root)
+    return b"" if repository is None else read_file(repository.common_dir / "config", _MOST_OF_CONFIG) or b""

@@ -28,10 +28,8 @@ from tools.changes.options import CommandLine, sorted_arguments
 from tools.changes.records import ObservationLimits
 from tools.changes.skipped_folders import is_generated
 from tools.environments.git import Git, Repository, borrowed, find_repository
-from tools.environments.git_settings import all_settings
-from tools.environments.own_directories import own_directory
-from tools.environments.place_contents import runs_the_same
-from tools.environments.places_run_later import MOST_BYTES, read_file
+from tools.environments.persistence_paths import MOST_BYTES, all_settings, read_file, runs_the_same
+from tools.environments.temp_directories import own_directory
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt

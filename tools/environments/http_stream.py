@@ -14,8 +14,7 @@ from typing import Any
 
 import httpcore2
 
-from tools.environments.http_connecting import connect
-from tools.environments.http_deadline import Deadline
+from tools.environments.http_connect import Deadline, connect
 from tools.errors import ToolInterrupted
 from tools.ports import WebError
 

@@ -11,9 +11,15 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from tools.environments import ripgrep
-from tools.environments.file_errors import told_as_file_error
-from tools.environments.replacing import create_at, move_at, replace_at
-from tools.environments.resolved_open import Spot, holding, open_resolved
+from tools.environments.atomic_writes import (
+    Spot,
+    create_at,
+    holding,
+    move_at,
+    open_resolved,
+    replace_at,
+    told_as_file_error,
+)
 from tools.errors import FileChanged, FileMissing, FileRefused
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_DIRECTORY, O_NOCTTY, O_NONBLOCK

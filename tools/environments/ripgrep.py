@@ -1,11 +1,9 @@
-"""Searches a tree with ripgrep: which files match, in an order that stays, then the lines of one page.
-
-The first run only counts, in parallel over all files, so that totals are true and cost little memory. The second
-reads no more than the files that the asked page lies in.
-"""
+"""Search with ripgrep: its arguments, its events, near misses."""
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import re
 import time
@@ -13,22 +11,259 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tools.approval.sensitive import why_sensitive
-from tools.environments import rg_arguments as rg
-from tools.environments.file_errors import told_as_file_error
-from tools.environments.resolved_open import open_resolved
-from tools.environments.rg_events import Page, lines_of_page
-from tools.environments.rg_near import near_miss
-from tools.environments.rg_process import GLOB_HINT, OutOfTime, Runner
-from tools.environments.search_ground import held_for_search
+from tools.environments.atomic_writes import open_resolved, told_as_file_error
+from tools.environments.search_process import GLOB_HINT, OutOfTime, Runner, held_for_search
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_NONBLOCK
-from tools.ports import Interrupt, SearchHit, SearchQuery, SearchResult
+from tools.ports import Interrupt, NearMiss, SearchHit, SearchQuery, SearchResult
 from tools.settings import SearchSettings
-from tools.text.globs import GlobError, Wanted, settled
+from tools.text.globs import GlobError, Wanted, settled, spread
+
+# What a query means in options of `rg`. `python_search.options` knows the same ones.
+
+_NO_GIT = ("--glob", "!.git")
+# A line break, or an escape for one.
+_LINE_BREAK = re.compile(r"\n|(?<!\\)(?:\\\\)*\\n")
+_CARRIAGE_RETURN = re.compile(r"\r|(?<!\\)(?:\\\\)*\\r")
+# A search across lines needs the whole file in memory.
+_WHOLE_FILES = ("--multiline", "--max-filesize=64M")
+# `\n` outside of [ ] stands for the break of either kind of line.
+_PIECES = re.compile(r"\\n|\n|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|.", re.DOTALL)
+_EITHER_BREAK = r"(?:\r?\n)"
+
+
+def spans_lines(query: SearchQuery) -> bool:
+    """Whether a match may be longer than a line: asked for, or the pattern holds a line break."""
+    text = "\n" in query.pattern if query.fixed else _LINE_BREAK.search(query.pattern) is not None
+    return query.multiline or text
+
+
+def pattern(query: SearchQuery) -> tuple[str, ...]:
+    """The pattern, and how it is meant."""
+    spans = spans_lines(query)
+    names_return = "\r" in query.pattern if query.fixed else _CARRIAGE_RETURN.search(query.pattern) is not None
+    text, fixed = query.pattern, query.fixed
+    if spans and not names_return:
+        text, fixed = (_regex_of(text) if fixed else _breaks_of_either_kind(text)), False
+    options = ["--engine=auto", "--regexp", text]
+    if not names_return:
+        options.append("--crlf")
+    if fixed:
+        options.append("--fixed-strings")
+    if query.ignore_case:
+        options.append("--ignore-case")
+    if spans:
+        options.extend(_WHOLE_FILES)
+    if query.multiline:
+        options.append("--multiline-dotall")
+    return tuple(options)
+
+
+def everywhere(query: SearchQuery) -> tuple[str, ...]:
+    """Which files are looked at, whatever the pattern."""
+    return ("--no-ignore", *_NO_GIT) if query.include_ignored else _NO_GIT
+
+
+def narrowing(query: SearchQuery, globs: Sequence[str]) -> tuple[str, ...]:
+    """Only files of a type, or with one of the globs."""
+    kind = ("--type", query.type) if query.type else ()
+    return (*kind, *(word for glob in globs for word in ("--glob", glob)))
+
+
+def plain(glob: str) -> list[str]:
+    """The same for `rg` without braces, of which it passes over empty choices, and without a `#` that begins a note.
+
+    Raises:
+        GlobError
+    """
+    excludes, bare = glob.startswith("!"), glob.removeprefix("!")
+    # Of `{a/b,c}` neither is meant at any depth.
+    root = "/" if "/" in bare.removesuffix("/") else ""
+    forms = [root * ("/" not in form.removesuffix("/")) + form for form in spread(bare) if form]
+    return [f"!{form}" if excludes else re.sub(r"\A#", r"\#", form) for form in forms]
+
+
+def overrides(globs: Sequence[str]) -> bool:
+    """Whether the globs bring back what is ignored: those that exclude do not."""
+    return not all(glob.startswith("!") for glob in globs)
+
+
+def _breaks_of_either_kind(regex: str) -> str:
+    return _PIECES.sub(lambda piece: _EITHER_BREAK if piece[0] in {"\n", r"\n"} else piece[0], regex)
+
+
+def _regex_of(text: str) -> str:
+    return _EITHER_BREAK.join(re.sub(r"[\\.+*?()|\[\]{}^$#&~-]", r"\\\g<0>", line) for line in text.split("\n"))
+
+
+# Reads what `rg --json` prints: the matches of one page, as lines, with the lines around them.
+
+# A match that spans more lines than this is cut short.
+_MAX_LINES_OF_MATCH = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line (1-based) of the file `name`.
+
+    `is_match` False marks a line that only stands beside a match. `begins`: how many matches begin in it.
+    """
+
+    name: str
+    number: int
+    text: str
+    is_match: bool = False
+    begins: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Which matches are wanted: `limit` after the first `skip`, with up to `context` lines on both sides.
+
+    `each`: every place that matches counts, and not the line that it is in. Longer lines are cut to `max_chars`.
+    """
+
+    skip: int
+    limit: int
+    context: int
+    max_chars: int
+    each: bool = False
+
+
+def lines_of_page(output: Iterable[bytes], page: Page) -> Iterator[Line]:
+    """The lines of the page, in the order of the output; ends as soon as nothing more can belong to it."""
+    passed = 0
+    end = page.skip + page.limit
+    before: list[Line] = []
+    last = 0
+    for event in map(json.loads, output):
+        if event["type"] not in {"match", "context"}:
+            if passed >= end and event["type"] == "end":
+                return
+            before, last = [], 0
+            continue
+        lines, passed = _lines(event, page, passed)
+        to_come = max((line.number for line in lines if line.is_match), default=0)
+        for line in lines:
+            if line.is_match:
+                yield from (near for near in before if near.number >= line.number - page.context)
+                yield line
+                before, last = [], line.number
+            elif last and line.number <= last + page.context:
+                yield line
+            elif passed >= end and line.number > to_come:
+                return
+            else:
+                before.append(line)
+                del before[: -page.context or None]
+
+
+def _lines(event: dict[str, Any], page: Page, passed: int) -> tuple[list[Line], int]:
+    """The lines of an event, and how many matches have passed after it."""
+    data = event["data"]
+    raw = _bytes(data["lines"])
+    name = _bytes(data["path"]).decode(errors="surrogateescape")
+    pieces = raw.removesuffix(b"\n").split(b"\n")
+    spans = [(match["start"], match["end"]) for match in data["submatches"]] if event["type"] == "match" else []
+    if not page.each:
+        spans = spans[:1] or ([(0, 0)] if event["type"] == "match" else [])
+    first = max(0, page.skip - passed)
+    wanted = spans[first : max(first, page.skip + page.limit - passed)]
+    lines: list[Line] = []
+    at = 0
+    since = 0
+    for number, piece in enumerate(pieces, data["line_number"]):
+        end = at + len(piece)
+        here = [span for span in wanted if span[0] <= end and (span[1] > at or span[0] >= at)]
+        begins = sum(span[0] >= at for span in here)
+        since = 0 if begins else since + 1
+        if here and since >= _MAX_LINES_OF_MATCH:
+            at = end + 1
+            continue
+        start = max(0, here[0][0] - at) if here else 0
+        text = piece.decode(errors="replace").rstrip("\r")
+        column = len(piece[:start].decode(errors="replace"))
+        lines.append(Line(name, number, cut_around(text, column, page.max_chars), bool(here), begins))
+        at = end + 1
+    return lines, passed + len(spans)
+
+
+def _bytes(value: dict[str, str]) -> bytes:
+    # Text that is not UTF-8 comes in base64.
+    return value["text"].encode() if "text" in value else base64.b64decode(value["bytes"])
+
+
+def cut_around(text: str, at: int, max_chars: int) -> str:
+    """`text`, or where it is longer than `max_chars` the part around position `at`, with `…` at the cuts."""
+    if len(text) <= max_chars:
+        return text
+    start = max(0, min(at - max_chars // 3, len(text) - max_chars))
+    end = start + max_chars
+    return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")
+
+
+# After a search that found nothing: one more, short, for what almost matched.
+
+_SECONDS = 1.5
+_MAX_LOOKED_AT = 200
+
+
+def near_miss(
+    query: SearchQuery,
+    globs: Sequence[str],
+    start: str,
+    runner: Runner,
+    *,
+    may_show: Callable[[str], bool],
+    start_of: Callable[[Path], bytes],
+) -> NearMiss | None:
+    """What would have matched in other letter case, in ignored files, in binary ones; None for nothing.
+
+    Not told where it takes more than a moment, or where there is too much to look at: then it may be wrong.
+
+    Args:
+        globs: what those of the query mean.
+        may_show: whether a file's name may be told.
+        start_of: the beginning of a file; raises OSError.
+    """
+    short = replace(runner, deadline=min(runner.deadline, time.monotonic() + _SECONDS))
+    loose = replace(query, ignore_case=True, include_ignored=True)
+    narrowed = (*narrowing(loose, globs), *everywhere(loose))
+    try:
+        found = _names(short, "--files-with-matches", "--null", "--text", *narrowed, *pattern(loose), "--", start)
+        found = [name for name in found if may_show(name)]
+        if not found or len(found) > _MAX_LOOKED_AT:
+            return None
+        plain = set(_names(short, "--files", "--null", *everywhere(query), "--", start))
+    except (OutOfTime, ToolError):
+        return None  # the search itself went well
+    binary = {name for name in found if _is_binary(runner.folder / name, start_of)}
+    ignored = sorted({name for name in found if name not in plain} - binary)
+    other_case = sorted(set(found) - binary - set(ignored))
+    example = next((runner.folder / name for name in [*other_case, *ignored]), None)
+    return NearMiss(len(other_case), len(ignored), len(binary), example)
+
+
+def _names(runner: Runner, *arguments: str) -> Sequence[str]:
+    return [name.decode(errors="surrogateescape") for name in b"".join(runner.run(*arguments)).split(b"\0")[:-1]]
+
+
+def _is_binary(path: Path, start_of: Callable[[Path], bytes]) -> bool:
+    try:
+        return b"\0" in start_of(path)
+    except OSError:
+        return False
+
+
+# Searches a tree with ripgrep: which files match, in an order that stays, then the lines of one page.
+#
+# The first run only counts, in parallel over all files, so that totals are true and cost little memory. The
+# second
+# reads no more than the files that the asked page lies in.
 
 _T = TypeVar("_T")
 _COUNTED = re.compile(rb"([^\0]+)\0(\d+)\r?\n")
@@ -143,10 +378,10 @@ class Search:
         total = sum(counts.values())
         if not names:
             return self._result((), 0, total)
-        each = rg.spans_lines(self.query)
+        each = spans_lines(self.query)
         page = Page(skip, self.query.limit, max(0, self.query.context), self.limits.max_line_chars, each)
         # Files named one by one are searched in that order when there is one thread.
-        arguments = ("--json", "--threads=1", f"--context={page.context}", *rg.pattern(self.query), "--", *names)
+        arguments = ("--json", "--threads=1", f"--context={page.context}", *pattern(self.query), "--", *names)
         with closing(self.runner.run(*arguments)) as output:
             lines = list(self._in_time(lines_of_page(output, page)))
         hits = tuple(
@@ -159,12 +394,12 @@ class Search:
 
         How many files were left out is not told: it would answer guesses about what stands in them.
         """
-        count = "--count-matches" if rg.spans_lines(self.query) else "--count"
+        count = "--count-matches" if spans_lines(self.query) else "--count"
         globs = self._globs()
-        narrowed = rg.narrowing(self.query, globs) if not self.one_file else ()
-        arguments = (count, "--null", "--with-filename", *narrowed, *rg.everywhere(self.query))
+        narrowed = narrowing(self.query, globs) if not self.one_file else ()
+        arguments = (count, "--null", "--with-filename", *narrowed, *everywhere(self.query))
         counting = replace(self.runner, deadline=self._counting_ends())
-        output = b"".join(self._in_time(counting.run(*arguments, *rg.pattern(self.query), "--", self.start)))
+        output = b"".join(self._in_time(counting.run(*arguments, *pattern(self.query), "--", self.start)))
         self.runner.unreadable = counting.unreadable
         counts = {name.decode(errors="surrogateescape"): int(count) for name, count in _COUNTED.findall(output)}
         names = sorted(self._not_ignored(counts, globs))
@@ -175,17 +410,17 @@ class Search:
         if self.one_file or not self.query.glob:
             return ()
         with glob_errors():
-            return tuple(form for glob in settled(self.query.glob, self._list_files) for form in rg.plain(glob))
+            return tuple(form for glob in settled(self.query.glob, self._list_files) for form in plain(glob))
 
     def _not_ignored(self, names: Iterable[str], globs: Sequence[str]) -> list[str]:
         # What --glob asks for is found even where .gitignore says no, so it is held against the plain listing.
-        if self.one_file or self.query.include_ignored or not rg.overrides(globs):
+        if self.one_file or self.query.include_ignored or not overrides(globs):
             return list(names)
         plain = set(self._list_files())
         return [name for name in names if name in plain]
 
     def _list_files(self, narrowed: Sequence[str] = ()) -> list[str]:
-        arguments = ("--files", "--null", *narrowed, *rg.everywhere(self.query), "--", self.start)
+        arguments = ("--files", "--null", *narrowed, *everywhere(self.query), "--", self.start)
         output = b"".join(self._in_time(self.runner.run(*arguments)))
         # Behind the last NUL stands what was cut off.
         return [name.decode(errors="surrogateescape") for name in output.split(b"\0")[:-1]]

@@ -1,10 +1,12 @@
-"""Starts shells: each in a process group of its own, at a pipe or a pseudo-terminal, and only once it is guarded."""
+"""Starts shells for commands, and reads what they report of themselves at the end."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
+import re
+import signal
 import struct
 import subprocess
 import sys
@@ -12,18 +14,187 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from tools.environments.exit_status import exit_of
-from tools.environments.own_programs import PROGRAMS
-from tools.environments.process_groups import signal_group
-from tools.environments.session_groups import SessionGroups
-from tools.environments.shell_report import REPORTING
+from tools.environments.guardian import SessionGroups, signal_group
+from tools.environments.program_finder import PROGRAMS
 from tools.errors import CommandError
 from tools.light_dataclass import dataclass
 from tools.os_compat import NOT_ON_WINDOWS
 from tools.shell.exit_codes import with_exit
+from tools.shell.session import ShellState
 
 if TYPE_CHECKING:
     from tools.environments.sandbox.port import Confinement, Sandbox
+
+
+# Reads what `export -p` prints: names and values as a shell quotes them for itself.
+
+# Compiled when they are first needed: a start should not pay for them.
+_LINE = rb"""
+    (?:export|declare\ -\w+|typeset\ -\w+)\ (?:-\w+\ )* (?P<name>[A-Za-z_][A-Za-z0-9_]*)
+    (?: ="(?P<plain>[^"\\]*)"(?=\n|\Z)
+      | (?P<value>=(?:"(?:[^"\\]|\\.)*" | \$'(?:[^'\\]|\\.)*' | '[^']*' | \\. | [^\s"'\\$])*))?
+    (?:\n|\Z)
+"""
+_PIECE = rb"""
+    "(?P<double>(?:[^"\\]|\\.)*)" | \$'(?P<ansi>(?:[^'\\]|\\.)*)' | '(?P<single>[^']*)'
+  | \\(?P<escaped>.) | (?P<bare>.)
+"""
+_FLAGS = re.VERBOSE | re.DOTALL
+_IN_DOUBLE = rb"\\([\"$`\\\n])"
+_IN_ANSI = rb"""
+  \\(?:(?P<octal>[0-7]{1,3}) | x(?P<hex>[0-9A-Fa-f]{1,2}) | [uU](?P<code>[0-9A-Fa-f]{1,8}) | (?P<letter>.))
+"""
+_LETTERS = {b"a": b"\a", b"b": b"\b", b"e": b"\x1b", b"E": b"\x1b", b"f": b"\f", b"n": b"\n", b"r": b"\r"}
+_LETTERS |= {b"t": b"\t", b"v": b"\v"}
+
+
+def read_exports(listing: bytes) -> dict[str, str] | None:
+    """The exported variables that have a value; None when the text is not such a list.
+
+    Bytes that are no UTF-8 come as `os.fsdecode` gives them, like those of `os.environ`.
+    """
+    found: dict[str, str] = {}
+    lines = re.compile(_LINE, _FLAGS)
+    at = 0
+    while at < len(listing):
+        line = lines.match(listing, at)
+        if line is None:
+            return None
+        at = line.end()
+        if line["plain"] is not None:
+            found[os.fsdecode(line["name"])] = os.fsdecode(line["plain"])
+        elif line["value"] is not None:
+            found[os.fsdecode(line["name"])] = os.fsdecode(_unquoted(line["value"][1:]))
+    return found
+
+
+def _unquoted(text: bytes) -> bytes:
+    return b"".join(_piece(piece) for piece in re.finditer(_PIECE, text, _FLAGS))
+
+
+def _piece(piece: re.Match[bytes]) -> bytes:
+    if piece["double"] is not None:
+        return re.sub(_IN_DOUBLE, _kept, piece["double"])
+    if piece["ansi"] is not None:
+        return re.sub(_IN_ANSI, _ansi, piece["ansi"], flags=_FLAGS)
+    if piece["single"] is not None:
+        return piece["single"]
+    return piece["escaped"] if piece["escaped"] is not None else piece["bare"]
+
+
+def _kept(escape: re.Match[bytes]) -> bytes:
+    return b"" if escape[1] == b"\n" else escape[1]
+
+
+def _ansi(escape: re.Match[bytes]) -> bytes:
+    if escape["octal"] is not None:
+        return bytes((int(escape["octal"], 8) & 0xFF,))
+    if escape["hex"] is not None:
+        return bytes((int(escape["hex"], 16),))
+    if escape["code"] is not None:
+        return chr(int(escape["code"], 16)).encode("utf-8", "surrogateescape")
+    return _LETTERS.get(escape["letter"], escape["letter"])
+
+
+# What a shell reports of itself at its end, and what of that is kept for the session's next command.
+
+_PIPES, _START, _MIDDLE, _END = b"\0pipes\0", b"\0shell\0", b"\0", b"\0end\0"
+# Shell text that prints the report, to be used between single quotes. `command` passes over functions of these names.
+# The statuses come first: any other command but `case` would take their place. Other shells than bash have none.
+REPORTING = (
+    r'case $BASH_VERSION in ?*) command printf "\000pipes\000%s" "${PIPESTATUS[*]}";; esac; '
+    r'command printf "\000shell\000"; command pwd; command printf "\000"; command export -p; '
+    r'command printf "\000end\000"'
+)
+MAX_REPORT_BYTES = 1_000_000
+
+_MAX_KEPT_CHARS = 200_000
+# Linux starts no program, not even the next shell, with a longer `NAME=value` (MAX_ARG_STRLEN, its end included).
+_MAX_VARIABLE_BYTES = 131_071
+# Each shell makes these for itself.
+_OF_THE_SHELL = frozenset(
+    {"_", "PWD", "SHLVL", "UID", "EUID", "PPID", "RANDOM", "SECONDS", "LINENO", "BASHPID", "BASHOPTS"}
+)
+# What harmless programs would run, load or be led astray by: a later `ls` or `git log` must be what it looks like.
+_RUNS_CODE = r"""
+    BASH_ENV | ENV | SHELLOPTS | BASH_FUNC_.* | PS4 | PROMPT_COMMAND | IFS | CDPATH | GLOBIGNORE | BASH_XTRACEFD
+  | LD_.* | DYLD_.* | GCONV_PATH | LOCPATH | MALLOC_.*
+  | GIT_(?!AUTHOR_|COMMITTER_).* | HOME | XDG_CONFIG_.*
+  | (?:.*_)?(?:PAGER|EDITOR) | VISUAL | BROWSER | LESSOPEN | LESSCLOSE | SSH_ASKPASS | SUDO_ASKPASS
+  | PYTHONSTARTUP | PYTHONINSPECT | PERL5OPT | PERL5DB | RUBYOPT | RIPGREP_CONFIG_PATH | TAR_OPTIONS | GREP_OPTIONS
+  | MAKEFLAGS | GNUMAKEFLAGS | MFLAGS
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """`state` is for the next command; `not_kept` names what was exported and is not in it."""
+
+    state: ShellState
+    not_kept: tuple[str, ...] = ()
+
+
+def read_pipes(report: bytes) -> tuple[int, ...]:
+    """The statuses of the last pipeline's parts; empty where the shell does not tell them, or it had one part."""
+    head, began, _ = report.partition(_START)
+    _, told, listing = head.partition(_PIPES)
+    statuses = listing.split() if began and told else []
+    return tuple(map(int, statuses)) if len(statuses) > 1 and all(map(bytes.isdigit, statuses)) else ()
+
+
+def read_report(report: bytes, fresh: Mapping[str, str], given: Mapping[str, str]) -> Left | None:
+    """What the shell left; None where the report is missing or not whole.
+
+    Args:
+        fresh: the variables of a fresh shell.
+        given: those that this one was started with.
+    """
+    _, began, rest = report.partition(_START)
+    body, ended, _ = rest.partition(_END)
+    directory, middle, listing = body.partition(_MIDDLE)
+    exported = read_exports(listing) if began and ended and middle else None
+    cwd = os.fsdecode(directory.removesuffix(b"\n"))
+    if exported is None or not cwd.startswith("/"):
+        return None
+    changed = _changes(fresh, exported)
+    refused = {
+        name
+        for name, value in changed.items()
+        if re.fullmatch(_RUNS_CODE, name, re.VERBOSE) or len(os.fsencode(f"{name}={value}")) > _MAX_VARIABLE_BYTES
+    }
+    kept = {name: value for name, value in changed.items() if name not in refused}
+    told = tuple(sorted(name for name in refused if exported.get(name) != given.get(name)))
+    size = sum(len(name) + len(value or "") for name, value in kept.items())
+    if size > _MAX_KEPT_CHARS:
+        return Left(ShellState(Path(cwd), _changes(fresh, given)), (*told, "all (together they are too long)"))
+    return Left(ShellState(Path(cwd), kept), told)
+
+
+def _changes(fresh: Mapping[str, str], exported: Mapping[str, str]) -> dict[str, str | None]:
+    added = {name: value for name, value in exported.items() if fresh.get(name) != value}
+    gone = {name: None for name in fresh if name not in exported and _is_a_name(name)}
+    return {name: value for name, value in (added | gone).items() if name not in _OF_THE_SHELL}
+
+
+def _is_a_name(name: str) -> bool:
+    """Other variables pass through a shell unseen."""
+    return name.isascii() and name.isidentifier()
+
+
+# How a process ended, as the two things that it can be.
+
+
+def exit_of(returncode: int | None) -> tuple[int | None, str | None]:
+    """The exit code, or the name of the signal (SIGKILL); neither while it is not known."""
+    if returncode is None or returncode >= 0:
+        return returncode, None
+    try:
+        return None, signal.Signals(-returncode).name
+    except ValueError:
+        return None, f"signal {-returncode}"
+
+
+# Starts shells: each in a process group of its own, at a pipe or a pseudo-terminal, and only once it is guarded.
 
 Input = Literal["nothing", "pipe", "terminal"]
 """What a command reads from: the null device, a pipe of ours, or a pseudo-terminal of its own."""

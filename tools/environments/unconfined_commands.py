@@ -18,7 +18,7 @@ from tools.bash.builtins import BUILTINS
 from tools.bash.read import read_command
 from tools.bash.reading import Invocation
 from tools.environments.child_env import child_environment
-from tools.environments.own_programs import PROGRAMS, first_on_path
+from tools.environments.program_finder import PROGRAMS, first_on_path
 from tools.light_dataclass import dataclass
 
 _LIST = ("config", "--list", "--includes", "--show-scope", "-z")

@@ -10,7 +10,7 @@ from typing import Any
 
 from tools.arguments import display
 from tools.context import ToolContext
-from tools.environments.together import ChangesTogether, FileChange, change_all
+from tools.environments.atomic_writes import ChangesTogether, FileChange, change_all
 from tools.errors import FileMissing, ToolError, ToolInterrupted
 from tools.files.diagnostics import new_problems
 from tools.files.reading import read_whole, saved_text

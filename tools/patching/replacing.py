@@ -14,7 +14,7 @@ from typing import Any
 
 from tools import arguments
 from tools.context import ToolContext
-from tools.environments.together import FileChange
+from tools.environments.atomic_writes import FileChange
 from tools.errors import ToolError
 from tools.files.losses import check_elisions, elided_line
 from tools.files.reading import encoded, read_whole

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tools.environments.output_file import save_text
+from tools.environments.output import save_text
 from tools.errors import ToolInterrupted, install_line
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt, WebError, WebResponse

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from acp_adapter.cli.client.errors import AgentDied, AgentNotStarted
-from tools.environments.process_groups import APART, signal_group
+from tools.environments.guardian import APART, signal_group
 from tools.os_compat import SIGKILL
 
 SERVER = (sys.executable, "-P", "-m", "acp_adapter")

@@ -19,7 +19,7 @@ from acp_adapter.cli.demo_project import make_project, run_tests, script
 from acp_adapter.cli.terminal.failing import drop_output, say_failed
 from acp_adapter.cli.terminal.safe_text import safe_text
 from acp_adapter.cli.terminal.style import Style, style_for
-from tools.environments.own_directories import own_directory
+from tools.environments.temp_directories import own_directory
 
 _SECONDS_FOR_THE_TURN = 120.0
 _INTERRUPTED = 130

@@ -24,8 +24,8 @@ from acp_adapter.cli.terminal.safe_text import safe_text
 from acp_adapter.cli.terminal.style import style_for
 from agent_core.errors import HermesError
 from tools.environments.git import git_root
-from tools.environments.own_directories import OwnDirectory
-from tools.environments.own_programs import PROGRAMS
+from tools.environments.program_finder import PROGRAMS
+from tools.environments.temp_directories import OwnDirectory
 
 if TYPE_CHECKING:
     from agent_core.home import Home

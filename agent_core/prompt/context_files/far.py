@@ -16,8 +16,8 @@ from agent_core.prompt.context_files.names import CURSOR, variants
 from agent_core.prompt.context_files.reading import MOST_BYTES, Region
 from agent_core.prompt.context_files.settings import ContextFileSettings
 from tools.environments.backends import Elsewhere
-from tools.environments.far.wrapping import quoted
-from tools.environments.own_directories import own_directory
+from tools.environments.remote.scripts import quoted
+from tools.environments.temp_directories import own_directory
 from tools.errors import CommandError
 from tools.light_dataclass import dataclass
 

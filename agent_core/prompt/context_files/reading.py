@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from tools.environments.resolved_open import open_resolved
+from tools.environments.atomic_writes import open_resolved
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_NOCTTY, O_NONBLOCK
 from tools.text.encoding import decode, with_escapes

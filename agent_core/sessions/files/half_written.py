@@ -16,7 +16,7 @@ from pathlib import Path
 
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.paths import path_from, shown_path
-from tools.environments.resolved_open import holding
+from tools.environments.atomic_writes import holding
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Literal
 
-from tools.environments.resolved_open import Spot
+from tools.environments.atomic_writes import Spot
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 

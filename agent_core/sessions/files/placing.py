@@ -11,9 +11,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from agent_core.sessions.files.looking import FileState, Found, look_at
-from tools.environments.file_errors import told_as_file_error
-from tools.environments.replacing import create_at, move_at, replace_at
-from tools.environments.resolved_open import Spot, holding
+from tools.environments.atomic_writes import Spot, create_at, holding, move_at, replace_at, told_as_file_error
 from tools.errors import FileChanged
 from tools.os_compat import O_DIRECTORY, O_NONBLOCK, set_mode
 

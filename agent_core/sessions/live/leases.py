@@ -20,7 +20,7 @@ from pathlib import Path
 from agent_core.errors import SessionInUse, UnknownSession
 from agent_core.sessions.archive.session_rows import DELETING
 from agent_core.sessions.records import Holder
-from tools.environments.own_programs import PROGRAMS
+from tools.environments.program_finder import PROGRAMS
 from tools.light_dataclass import dataclass
 
 LEASE = 60.0

@@ -17,7 +17,7 @@ from tests.support.tool_context import ScriptedApprover
 from tools.approval.gate import Approvals, Gate
 from tools.approval.policy import Rules
 from tools.environments.gated_commands import GatedEnvironment
-from tools.environments.gated_files import GatedFileSystem
+from tools.environments.gated_ports import GatedFileSystem
 from tools.environments.local_commands import LocalEnvironment
 from tools.errors import Denied
 from tools.ports import CommandSpec

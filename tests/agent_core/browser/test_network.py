@@ -18,8 +18,8 @@ from tests.support.tool_context import call, error_of, payload
 from tests.support.waiting import wait_until
 from tests.support.web_server import WebServer, redirect
 from tools.approval.actions import ReachHost
-from tools.environments.http_connecting import look_up
-from tools.environments.process_groups import group_is_alive
+from tools.environments.guardian import group_is_alive
+from tools.environments.http_connect import look_up
 from tools.errors import ToolInterrupted
 from tools.settings import BrowserSettings
 

@@ -17,7 +17,7 @@ from tests.support.far_copies import CopyBench
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Rules
-from tools.environments.gated_files import GatedFileSystem
+from tools.environments.gated_ports import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem
 from tools.errors import CommandError
 

@@ -14,9 +14,9 @@ from tests.support.local_machine import LocalMachine
 from tests.support.plugins import plugin_registry, plugins_of
 from tests.support.real_engine import IMAGE, real_engine
 from tools.environments.backends import Wanted, forget_backend
-from tools.environments.far.docker import Box, DockerMachine
-from tools.environments.far.side import FarSide
 from tools.environments.guardian import Guardian
+from tools.environments.remote.containers import Box, DockerMachine
+from tools.environments.remote.session import FarSide
 from tools.settings import ToolSettings
 
 

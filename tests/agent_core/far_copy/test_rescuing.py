@@ -13,12 +13,11 @@ from agent_core.plugins.shipped.modal import ModalCloud
 from tests.support.fake_clouds import FAKES, Sandboxes
 from tests.support.fake_engine import FakeEngine
 from tests.support.waiting import wait_until
-from tools.environments.far.cloud.backend import Terms
-from tools.environments.far.cloud.machine import CloudMachine
-from tools.environments.far.docker import LABEL, Box, DockerMachine
-from tools.environments.far.owning import own_prefix
-from tools.environments.far.side import FarSide
 from tools.environments.guardian import Guardian
+from tools.environments.remote.cloud import CloudMachine, Terms
+from tools.environments.remote.containers import LABEL, Box, DockerMachine
+from tools.environments.remote.scripts import own_prefix
+from tools.environments.remote.session import FarSide
 
 LEFT = f"{own_prefix()}999999-1-abcd"
 

@@ -23,7 +23,7 @@ from tools.approval.kept_grants import KeptGrants
 from tools.approval.policy import Rules
 from tools.approval.questions import Answer, Question
 from tools.approval.rules.parsing import parse_rule
-from tools.environments.gated_mcp import GatedMcpTools
+from tools.environments.gated_ports import GatedMcpTools
 from tools.errors import Denied
 from tools.ports import Interrupt
 

@@ -216,7 +216,7 @@ def test_what_commands_may_do_is_told_before_one_is_refused(containment, told):
 
 
 def test_the_hosts_of_the_settings_and_remotes_are_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("tools.environments.sandbox.choice.reaches_hosts", lambda: True)
+    monkeypatch.setattr("tools.environments.sandbox.probe.reaches_hosts", lambda: True)
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     (tmp_path / ".git" / "objects").mkdir()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.shells import shells
-from tools.environments import resolved_open
-from tools.environments.resolved_open import open_by_steps
+from tools.environments import atomic_writes
+from tools.environments.atomic_writes import open_by_steps
 
 
 @pytest.fixture
@@ -18,4 +18,4 @@ def session(tmp_path):
 @pytest.fixture(params=["as this system does it", "by steps"])
 def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "by steps":
-        monkeypatch.setattr(resolved_open, "opener", lambda: open_by_steps)
+        monkeypatch.setattr(atomic_writes, "opener", lambda: open_by_steps)

@@ -10,7 +10,7 @@ import pytest
 
 from tools.approval.policy import ALLOW, Decision
 from tools.environments.containment import Containment
-from tools.environments.workspace_secrets import WorkspaceSecrets
+from tools.environments.sandbox.places import WorkspaceSecrets
 
 
 class _Named:

@@ -19,10 +19,9 @@ from tests.support.tool_context import ScriptedApprover
 from tools.approval.actions import Action
 from tools.approval.gate import Approvals, Gate
 from tools.approval.policy import Rules
-from tools.environments.gated_files import GatedFileSystem
+from tools.environments.gated_ports import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem
-from tools.environments.rg_process import search_program
-from tools.environments.search_ground import held_for_search
+from tools.environments.search_process import held_for_search, search_program
 from tools.errors import Denied, FileAccessError, FileRefused, ToolError
 from tools.ports import NoHistory, SearchQuery, SearchResult, TakeBack
 

@@ -9,9 +9,9 @@ from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Rules
 from tools.approval.rules.parsing import parse_rule
-from tools.environments.gated_files import GatedFileSystem
+from tools.environments.atomic_writes import FileChange
+from tools.environments.gated_ports import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem
-from tools.environments.together import FileChange
 from tools.errors import Denied, FileChanged
 from tools.ports import CommandOutcome, CommandSpec, SearchQuery
 

@@ -17,9 +17,9 @@ from tools.approval.policy import Mode, Rules
 from tools.approval.questions import Answer, Question
 from tools.environments.containment import Containment, Grounds
 from tools.environments.gated_commands import AGAIN, GatedEnvironment
-from tools.environments.kept_places import KeptPlaces
+from tools.environments.persistence_watch import KeptPlaces
+from tools.environments.sandbox.places import WorkspaceSecrets
 from tools.environments.sandbox.port import Level
-from tools.environments.workspace_secrets import WorkspaceSecrets
 from tools.errors import Denied, ToolInterrupted
 from tools.ports import CommandOutcome, CommandSpec, Interrupt
 from tools.shell.commands import refused_of

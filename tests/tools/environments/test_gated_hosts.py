@@ -15,7 +15,7 @@ from tools.approval.actions import ConnectHost
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Mode, Rules
-from tools.environments.gated_hosts import GatedHosts
+from tools.environments.containment import GatedHosts
 from tools.ports import CommandSpec
 
 _ROOT = Path("/srv/project")

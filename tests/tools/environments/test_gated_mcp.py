@@ -16,7 +16,7 @@ from tools.approval.actions import CallMcpTool
 from tools.approval.gate import Approvals, Gate, NobodyToAsk
 from tools.approval.mcp_pins import ToolPin, pin_of
 from tools.approval.policy import Rules
-from tools.environments.gated_mcp import GatedMcpTools
+from tools.environments.gated_ports import GatedMcpTools
 from tools.errors import Denied, ToolInterrupted
 from tools.ports import Interrupt
 from tools.result import ToolResult

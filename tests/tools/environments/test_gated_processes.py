@@ -10,7 +10,7 @@ from tools.approval.actions import ProcessInput, RunCommand
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Rules
-from tools.environments.gated_processes import GatedProcesses
+from tools.environments.gated_commands import GatedProcesses
 from tools.errors import Denied, ToolInterrupted
 from tools.shell.session import ProcessSpec
 

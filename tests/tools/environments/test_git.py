@@ -143,7 +143,7 @@ def test_git_ends_with_the_turn(tmp_path):
 
 
 def test_git_writes_only_where_it_may(tmp_path):
-    from tools.environments.sandbox.choice import why_none  # noqa: PLC0415 - only this test needs one
+    from tools.environments.sandbox.probe import why_none  # noqa: PLC0415 - only this test needs one
 
     if why_none():
         pytest.skip(f"no sandbox works here: {why_none()}")

@@ -23,11 +23,10 @@ from tools.approval.questions import Answer, Question
 from tools.approval.rules.parsing import parse_rule
 from tools.environments import git_effects as subject
 from tools.environments.containment import Containment, Grounds
-from tools.environments.gated_commands import GatedEnvironment
-from tools.environments.gated_processes import GatedProcesses
+from tools.environments.gated_commands import GatedEnvironment, GatedProcesses
 from tools.environments.git_effects import git_effects
-from tools.environments.kept_places import KeptPlaces
-from tools.environments.own_programs import PROGRAMS
+from tools.environments.persistence_watch import KeptPlaces
+from tools.environments.program_finder import PROGRAMS
 from tools.errors import Denied
 from tools.ports import CommandOutcome, CommandSpec, FileHistory, Interrupt, NoHistory
 from tools.result import ChangedFile

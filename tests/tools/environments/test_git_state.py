@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.processes import has_ended
 from tests.support.waiting import wait_until
-from tools.environments.git_state import GitState, branch_of, git_state
+from tools.environments.git import GitState, branch_of, git_state
 
 
 def git(root: Path, *arguments: str) -> str:

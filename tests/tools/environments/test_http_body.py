@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tools.environments.http_body import read_body
+from tools.environments.http_client import read_body
 from tools.ports import WebError
 
 _raw = zlib.compressobj(wbits=-15)

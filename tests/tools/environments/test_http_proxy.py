@@ -7,7 +7,7 @@ import pytest
 from tests.support.each import each
 from tests.support.tool_context import ScriptedApprover
 from tests.support.web_server import WebBench, WebServer, no_network
-from tools.environments.http_proxy import Proxy, proxy_for
+from tools.environments.http_connect import Proxy, proxy_for
 from tools.errors import Denied
 from tools.ports import WebError, WebRequest
 from tools.web.addresses import target_of

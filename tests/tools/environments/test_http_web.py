@@ -17,7 +17,7 @@ from tests.support.each import each
 from tests.support.tool_context import ScriptedApprover
 from tests.support.web_server import Exchange, WebBench, WebServer, no_network, redirect, typed
 from tools.approval.actions import ReachHost
-from tools.environments.http_deadline import Deadline
+from tools.environments.http_connect import Deadline
 from tools.errors import Denied, ToolInterrupted
 from tools.ports import WebError, WebRequest, WebResponse
 from tools.settings import WebSettings

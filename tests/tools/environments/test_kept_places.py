@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.environments.kept_places import KeptPlaces
+from tools.environments.persistence_watch import KeptPlaces
 
 
 def git(directory: Path, *arguments: str) -> None:

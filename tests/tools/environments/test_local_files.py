@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tools.environments import replacing
+from tools.environments import atomic_writes
+from tools.environments.atomic_writes import holding
 from tools.environments.local_files import LocalFileSystem
-from tools.environments.resolved_open import holding
 from tools.errors import FileAccessError, FileChanged, FileMissing, FileRefused
 from tools.ports import SearchQuery
 
@@ -96,7 +96,7 @@ def test_a_file_that_should_not_be_there_is_not_overwritten(tmp_path: Path):
 def test_a_file_that_appears_at_the_last_moment_is_not_overwritten(tmp_path: Path):
     (tmp_path / "f").write_bytes(b"theirs")
     with pytest.raises(FileChanged):
-        replacing.create_file(tmp_path / "f", b"mine")
+        atomic_writes.create_file(tmp_path / "f", b"mine")
     assert (tmp_path / "f").read_bytes() == b"theirs"
     assert names(tmp_path) == ["f"]
 
@@ -210,7 +210,7 @@ def test_a_write_in_place_that_fails_half_way_puts_the_old_content_back(tmp_path
     file = tmp_path / "f"
     file.write_bytes(b"old")
     with pytest.raises(OSError, match="too large"), size_limit(1 << 16), holding(file) as spot:
-        replacing._overwrite(spot, b"n" * (1 << 17), b"old")
+        atomic_writes._overwrite(spot, b"n" * (1 << 17), b"old")
     assert file.read_bytes() == b"old"
 
 

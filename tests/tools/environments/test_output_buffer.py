@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 
 from tests.support.each import each
-from tools.environments.output_buffer import OutputBuffer
+from tools.environments.output import OutputBuffer
 
 
 def _filled(pieces, limit=10, head_share=0.4):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.environments.own_directories import OwnDirectory, own_directory
+from tools.environments.temp_directories import OwnDirectory, own_directory
 
 PREFIX = "hermes-test-"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.environments.own_programs import ProgramFinder
+from tools.environments.program_finder import ProgramFinder
 
 SYSTEM = str(Path(shutil.which("git") or "/usr/bin/git").parent)
 

@@ -1,6 +1,6 @@
 """Watched texts in a program's output."""
 
-from tools.environments.pattern_watch import PatternWatch
+from tools.environments.background_process import PatternWatch
 
 
 class Clock:

@@ -7,8 +7,8 @@ import pytest
 from tests.support.port_contracts import EnvironmentContract, FileSystemContract
 from tools.environments.local_commands import LocalEnvironment
 from tools.environments.local_files import LocalFileSystem
-from tools.environments.sandbox.choice import make_sandbox
 from tools.environments.sandbox.port import Confinement
+from tools.environments.sandbox.probe import make_sandbox
 from tools.settings import TerminalSettings
 
 LIMITS = TerminalSettings(max_output_chars=1000)

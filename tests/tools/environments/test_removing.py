@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from tools.environments.removing import remove_tree
+from tools.environments.temp_directories import remove_tree
 
 _NOBODY = 65534
 

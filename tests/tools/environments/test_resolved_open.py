@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.each import each
-from tools.environments.resolved_open import holding, open_by_steps, open_resolved, opener
+from tools.environments.atomic_writes import holding, open_by_steps, open_resolved, opener
 
 
 def content(path: Path) -> bytes:

@@ -13,7 +13,7 @@ import pytest
 
 from agent_core.interrupt import CancelToken
 from tests.support.searches import write_tree
-from tools.environments import rg_process, ripgrep
+from tools.environments import ripgrep, search_process
 from tools.errors import ToolError, ToolInterrupted
 from tools.ports import NearMiss, SearchQuery, SearchResult
 from tools.settings import SearchSettings
@@ -307,7 +307,7 @@ def endless_rg(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     os.mkfifo(folder / "started")
     (folder / "rg").write_text(f"#!/bin/sh\necho $$ > '{folder}/started'\nexec sleep 600\n")
     (folder / "rg").chmod(0o755)
-    monkeypatch.setattr(rg_process, "search_program", lambda: [str(folder / "rg")])
+    monkeypatch.setattr(search_process, "search_program", lambda: [str(folder / "rg")])
     return folder / "started"
 
 
@@ -315,7 +315,7 @@ def test_what_was_found_when_the_time_was_over_is_told_as_such(tree: Path, monke
     slow = tree.parent / f"{tree.name}-rg"
     slow.write_text("#!/bin/sh\nprintf './a.txt\\0./b.txt\\0./cut'\nexec sleep 600\n")
     slow.chmod(0o755)
-    monkeypatch.setattr(rg_process, "search_program", lambda: [str(slow)])
+    monkeypatch.setattr(search_process, "search_program", lambda: [str(slow)])
     result = ripgrep.search(SearchQuery("*", tree, target="files"), SearchSettings(timeout=0.5))
     assert result.partial
     assert sorted(found(result, tree)) == ["a.txt", "b.txt"]
@@ -356,9 +356,9 @@ def test_the_rg_next_to_the_interpreter_goes_before_one_on_path(
         (folder / "rg").chmod(0o755)
     monkeypatch.setenv("PATH", str(theirs))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "ours" / "python"))
-    assert rg_process.search_program() == [str(tmp_path / "ours" / "rg")]
+    assert search_process.search_program() == [str(tmp_path / "ours" / "rg")]
     (tmp_path / "ours" / "rg").unlink()
-    assert rg_process.search_program() == [str(theirs / "rg")]
+    assert search_process.search_program() == [str(theirs / "rg")]
 
 
 def test_without_rg_a_program_of_ours_searches(tree: Path, tmp_path_factory, monkeypatch: pytest.MonkeyPatch):
@@ -367,13 +367,13 @@ def test_without_rg_a_program_of_ours_searches(tree: Path, tmp_path_factory, mon
     expected = search("needle", tree)
     monkeypatch.setenv("PATH", str(empty))
     monkeypatch.setattr(sys, "executable", str(empty / "python"))
-    assert rg_process.search_program() == rg_process.substitute()
+    assert search_process.search_program() == search_process.substitute()
     assert search("needle", tree) == expected
 
 
 def test_an_endless_expression_in_the_substitute_ends_with_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write_tree(tmp_path, {f"{n}.txt": "a" * 40 + "!" for n in range(500)})
-    monkeypatch.setattr(rg_process, "search_program", rg_process.substitute)
+    monkeypatch.setattr(search_process, "search_program", search_process.substitute)
     query = SearchQuery("(a|a)+(a|a)+$", tmp_path)
     with pytest.raises(ToolError, match="too long"):
         ripgrep.search(query, SearchSettings(timeout=1.5))

@@ -1,6 +1,6 @@
 """The end of an endless output."""
 
-from tools.environments.rolling_output import RollingOutput
+from tools.environments.background_process import RollingOutput
 
 
 def test_what_came_since_an_offset_is_told_with_where_it_ends():

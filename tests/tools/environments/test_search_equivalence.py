@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.searches import by_rg, by_substitute, names, write_tree
-from tools.environments.python_search import finding, patterns
+from tools.environments import python_search
 from tools.ports import SearchQuery
 from tools.text import globs
 
@@ -83,10 +83,10 @@ def test_git_ignores_the_same_files(tree: dict[str, str], rules: list[str]):
 @given(text=_TEXTS, pattern=_PATTERNS)
 def test_what_is_found_in_a_text_is_what_is_found_in_its_lines(text: str, pattern: str):
     text = text.replace("\r\n", "\n")
-    compiled = patterns.compiled(pattern, fixed=False, ignore_case=False, dotall=False)
+    compiled = python_search.compiled(pattern, fixed=False, ignore_case=False, dotall=False)
     lines = text.removesuffix("\n").split("\n") if text else []
     expected = [n for n, line in enumerate(lines) if compiled.expression.search(line)]
-    found = [text.count("\n", 0, start) for start, _ in finding.Finder(compiled).matches(text)]
+    found = [text.count("\n", 0, start) for start, _ in python_search.Finder(compiled).matches(text)]
     assert found == expected
     if expected:
         assert compiled.literal in text.encode()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.processes import open_descriptors
 from tests.support.shells import shells
-from tools.environments.session_groups import SessionGroups
+from tools.environments.guardian import SessionGroups
 from tools.environments.shell_start import ShellStarter
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import tools.patch  # noqa: F401 - registers the tool
 from tests.support.tool_context import call, error_of, make_context
+from tools.environments.atomic_writes import FileChange, change_all
 from tools.environments.local_files import LocalFileSystem
-from tools.environments.together import FileChange, change_all
 from tools.errors import FileAccessError, FileChanged, ToolInterrupted
 from tools.ports import FileStat, FileSystem, SearchQuery, SearchResult
 

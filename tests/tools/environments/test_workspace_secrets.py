@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.environments.workspace_secrets import WorkspaceSecrets
+from tools.environments.sandbox.places import WorkspaceSecrets
 
 
 def _names(root: Path, secrets: WorkspaceSecrets) -> list[str]:

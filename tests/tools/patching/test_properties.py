@@ -11,7 +11,7 @@ import pytest
 
 import tools.patch  # noqa: F401 - registers the tool
 from tests.support.tool_context import call, make_context
-from tools.environments.together import FileChange, change_all
+from tools.environments.atomic_writes import FileChange, change_all
 from tools.errors import FileAccessError, ToolError
 from tools.patching.hunks import HunksMisplaced, patched
 from tools.patching.replacing import Replacement, replaced

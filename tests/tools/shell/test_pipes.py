@@ -10,7 +10,7 @@ import pytest
 from tests.support.shells import shells
 from tests.support.tool_context import ScriptedApprover, make_context, split_result
 from tools.dispatch import dispatch
-from tools.environments.session_groups import SessionGroups
+from tools.environments.guardian import SessionGroups
 from tools.environments.shell_start import ShellStarter
 from tools.result import ShownOutput
 from tools.shell.exit_codes import with_exit

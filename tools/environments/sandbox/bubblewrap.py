@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.environments.own_programs import PROGRAMS
+from tools.environments.program_finder import PROGRAMS
 from tools.environments.sandbox import kernel
-from tools.environments.sandbox.call_filter import call_filter
-from tools.environments.sandbox.call_numbers import MACHINES
+from tools.environments.sandbox.places import Scratch
 from tools.environments.sandbox.port import Confinement, Limits
-from tools.environments.sandbox.scratch import Scratch
+from tools.environments.sandbox.seccomp import MACHINES, call_filter
 
 _PROGRAM = "bwrap"
 # Files are the namespaces' affair: the filter has nothing to make up for.

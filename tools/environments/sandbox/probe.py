@@ -1,4 +1,4 @@
-"""Finds out which sandboxes work here, by having each of them try to break out of itself."""
+"""Which sandbox works here, and the choice."""
 
 from __future__ import annotations
 
@@ -8,11 +8,18 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tools.environments.child_env import bare_environment
-from tools.environments.own_directories import own_directory
 from tools.environments.sandbox import kernel
 from tools.environments.sandbox.port import Confinement, Probed, Promise, Sandbox
+from tools.environments.temp_directories import own_directory
+
+if TYPE_CHECKING:
+    from tools.environments.sandbox.network.hosts import NetworkGuard
+
+
+# Finds out which sandboxes work here, by having each of them try to break out of itself.
 
 _SECONDS = 10.0
 _SIGNALS_SINCE = 6
@@ -42,7 +49,7 @@ def _landlock() -> Probed:
     if version < 1:
         return Probed("landlock", works=False, why_not="the kernel has no Landlock (Linux 5.13), or it is off")
     from tools.environments.sandbox.landlock_sandbox import LandlockSandbox  # noqa: PLC0415 - Linux only
-    from tools.environments.sandbox_network.kernel import why_not  # noqa: PLC0415 - Linux only
+    from tools.environments.sandbox.seccomp import why_not  # noqa: PLC0415 - Linux only
 
     promises: list[Promise] = ["writes", "secrets", "network", "memory"]
     if version >= _SIGNALS_SINCE:
@@ -110,3 +117,55 @@ def _run(sandbox: Sandbox, place: Path) -> str:
         if process.poll() is None:
             process.kill()
             process.wait()
+
+
+# The sandbox of a session: the best that works on this machine.
+
+
+def make_sandbox(make_guard: Callable[[], NetworkGuard] | None = None) -> Sandbox | None:
+    """A sandbox for one session; None where `why_none` says why. The first call of a process takes some milliseconds.
+
+    Args:
+        make_guard: makes the session's network, where the sandbox can use one; without it commands have no network.
+            It is closed by its maker, after the session's commands are gone and before the sandbox.
+    """
+    for each in probe():
+        if each.works:
+            return _make(each.name, make_guard)
+    return None
+
+
+def why_none() -> str:
+    """Why no sandbox can be made here, in words that follow «it is not contained: »; '' if one can."""
+    tried = []
+    for each in probe():
+        if each.works:
+            return ""
+        tried.append(each)
+    reasons = "; ".join(f"{each.name}: {each.why_not}" for each in tried)
+    return reasons or "there is no sandbox for this system"
+
+
+def reaches_hosts() -> bool:
+    """Whether commands in the best sandbox here can reach hosts one by one; else they reach none, or all."""
+    name = next((each.name for each in probe() if each.works), "")
+    if name != "landlock":
+        return name == "seatbelt"
+    from tools.environments.sandbox.seccomp import why_not  # noqa: PLC0415 - Linux only
+
+    return not why_not()
+
+
+def _make(name: str, make_guard: Callable[[], NetworkGuard] | None) -> Sandbox:
+    if name == "bubblewrap":
+        from tools.environments.sandbox.bubblewrap import BubblewrapSandbox  # noqa: PLC0415 - rarely needed
+
+        return BubblewrapSandbox()
+    if name == "seatbelt":
+        from tools.environments.sandbox.seatbelt import SeatbeltSandbox  # noqa: PLC0415 - macOS only
+
+        return SeatbeltSandbox(make_guard() if make_guard is not None else None)
+    from tools.environments.sandbox.landlock_sandbox import LandlockSandbox  # noqa: PLC0415 - Linux only
+    from tools.environments.sandbox.seccomp import why_not  # noqa: PLC0415 - Linux only
+
+    return LandlockSandbox(make_guard() if make_guard is not None and not why_not() else None)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from tools.environments.sandbox.kernel import limit_process
+from tools.environments.sandbox.places import Scratch
 from tools.environments.sandbox.port import Confinement
-from tools.environments.sandbox.process_limits import limit_process
-from tools.environments.sandbox.scratch import Scratch
 
 if TYPE_CHECKING:
-    from tools.environments.sandbox_network.port import NetworkGuard
+    from tools.environments.sandbox.network.hosts import NetworkGuard
 
 PROGRAM = "/usr/bin/sandbox-exec"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from acp_adapter.cli.doctor.case import Case
 from acp_adapter.cli.doctor.finding import Finding, failing, well
-from tools.environments.own_programs import PROGRAMS
+from tools.environments.program_finder import PROGRAMS
 
 if TYPE_CHECKING:
     from agent_core.mcp.specs import ServerSpec

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from acp_adapter.cli.doctor.case import Case
 from acp_adapter.cli.doctor.finding import Finding, warning, well
 from tools.environments.child_env import bare_environment
-from tools.environments.own_programs import PROGRAMS
+from tools.environments.program_finder import PROGRAMS
 
 _SECONDS = 10.0
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
@@ -20,7 +20,7 @@ _GIT_STEP = "Install git: isolated sub-agents need it, and the model is told not
 
 def check_search(_: Case) -> Iterator[Finding]:
     """Whether ripgrep runs; without it a slower substitute searches."""
-    from tools.environments.rg_process import search_program, substitute  # noqa: PLC0415 - for this look only
+    from tools.environments.search_process import search_program, substitute  # noqa: PLC0415 - for this look only
 
     program = search_program()
     if program == substitute():

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from acp_adapter.cli.doctor.case import Case
 from acp_adapter.cli.doctor.finding import Finding, failing, warning, well
-from tools.environments.process_groups import signal_group
+from tools.environments.guardian import signal_group
 from tools.os_compat import SIGKILL
 
 SERVER_SECONDS = 20.0

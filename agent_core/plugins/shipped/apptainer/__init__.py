@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agent_core.plugins.context import PluginContext
 from tools.environments.backends import Elsewhere, Wanted
-from tools.environments.far.apptainer import ApptainerMachine, Instance
-from tools.environments.far.making import experimental, shared_places, side_of, with_shared_places
+from tools.environments.remote.containers import ApptainerMachine, Instance
+from tools.environments.remote.session import experimental, shared_places, side_of, with_shared_places
 
 _IMAGE = "docker://debian:stable-slim"
 _NOTE = experimental("apptainer", "the real program")

@@ -9,10 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent_core.plugins.context import PluginContext
-from tools.environments.far.cloud.backend import Terms, cloud_backend, loaded, need
-from tools.environments.far.cloud.port import Size
-from tools.environments.far.cloud.terminal_wire import TerminalWire, first_program
-from tools.environments.far.wrapping import new_token
+from tools.environments.remote.cloud import Size, TerminalWire, Terms, cloud_backend, first_program, loaded, need
+from tools.environments.remote.scripts import new_token
 
 _MAKE_SECONDS = 300.0
 _LABEL = "hermes-acp"

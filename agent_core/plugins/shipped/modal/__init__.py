@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent_core.plugins.context import PluginContext
-from tools.environments.far.cloud.backend import Terms, cloud_backend, loaded, need
-from tools.environments.far.cloud.port import Size
-from tools.environments.far.leading import leading
+from tools.environments.remote.cloud import Size, Terms, cloud_backend, loaded, need
+from tools.environments.remote.scripts import leading
 
 _APP = "hermes-acp"
 _TAG = "hermes-acp"

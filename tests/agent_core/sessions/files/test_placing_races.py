@@ -16,7 +16,7 @@ from agent_core.sessions.files import placing
 from agent_core.sessions.files.looking import LINK_MODE, NOTHING, FileState, look, sha256
 from agent_core.sessions.files.placing import place
 from tests.support.swapping import exchange, swapping
-from tools.environments.resolved_open import Spot, holding
+from tools.environments.atomic_writes import Spot, holding
 from tools.errors import FileAccessError, FileChanged
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux swaps names in one step")

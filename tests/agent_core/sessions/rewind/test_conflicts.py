@@ -16,7 +16,7 @@ from tests.support.file_bench import SESSION, FileBench
 from tests.support.tool_context import ScriptedApprover
 from tools.approval.gate import Approvals, Gate
 from tools.approval.policy import Rules
-from tools.environments.gated_files import GatedFileSystem
+from tools.environments.gated_ports import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem
 from tools.errors import FileChanged
 

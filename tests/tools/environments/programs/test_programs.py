@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from tests.support.programs import ALL, program_bench
+from tools.environments.program_finder import project_interpreter, system_interpreter
 from tools.environments.programs import client
-from tools.environments.programs.interpreter import project_interpreter, system_interpreter
-from tools.environments.programs.starting import asked_command, client_text, start_command
+from tools.environments.programs.call_server import asked_command, client_text, start_command
 from tools.execute_code import NAMES, module_text
 from tools.settings import ProgramSettings
 

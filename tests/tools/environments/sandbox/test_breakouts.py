@@ -9,8 +9,8 @@ from tests.support.breakouts import ATTEMPTS
 from tests.tools.environments.sandbox.conftest import break_out
 from tools.environments.sandbox.bubblewrap import BubblewrapSandbox
 from tools.environments.sandbox.landlock_sandbox import LandlockSandbox
+from tools.environments.sandbox.network.session_network import SessionNetwork
 from tools.environments.sandbox.probe import probe
-from tools.environments.sandbox_network.session_network import SessionNetwork
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(sys.platform != "linux", reason="mechanisms of Linux")]
 

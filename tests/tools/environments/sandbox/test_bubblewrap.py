@@ -8,7 +8,7 @@ import pytest
 
 from tools.approval.policy import ALLOW
 from tools.environments.containment import Containment, Grounds
-from tools.environments.kept_places import KeptPlaces
+from tools.environments.persistence_watch import KeptPlaces
 from tools.environments.sandbox.bubblewrap import BubblewrapSandbox, bubblewrap_arguments
 from tools.environments.sandbox.port import Confinement, Limits
 from tools.environments.sandbox.probe import probe

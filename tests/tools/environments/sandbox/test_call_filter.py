@@ -8,9 +8,16 @@ import struct
 import pytest
 
 from tests.support.each import each
-from tools.environments.sandbox.bpf import ALLOW, NOTIFY, CallRule, assemble, refuse
-from tools.environments.sandbox.call_filter import call_filter
-from tools.environments.sandbox.call_numbers import MACHINES, number_of
+from tools.environments.sandbox.seccomp import (
+    ALLOW,
+    MACHINES,
+    NOTIFY,
+    CallRule,
+    assemble,
+    call_filter,
+    number_of,
+    refuse,
+)
 
 _PID = 4242
 _MACHINES = ("x86_64", "aarch64")

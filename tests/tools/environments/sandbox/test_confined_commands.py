@@ -5,8 +5,7 @@ import pytest
 from agent_core.interrupt import CancelToken
 from tests.support.shells import QUIET_SECONDS
 from tests.support.waiting import wait_until
-from tools.environments.local_commands import LocalEnvironment
-from tools.environments.local_processes import LocalProcesses
+from tools.environments.local_commands import LocalEnvironment, LocalProcesses
 from tools.environments.sandbox.landlock_sandbox import LandlockSandbox
 from tools.environments.sandbox.port import Confinement
 from tools.environments.sandbox.probe import probe

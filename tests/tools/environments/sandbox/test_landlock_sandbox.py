@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes import open_descriptors
-from tools.environments.sandbox import thread_start
+from tools.environments.sandbox import kernel
+from tools.environments.sandbox.kernel import start_confined
 from tools.environments.sandbox.landlock_sandbox import LandlockSandbox
 from tools.environments.sandbox.port import Confinement, Limits
 from tools.environments.sandbox.probe import probe
-from tools.environments.sandbox.thread_start import start_confined
 
 pytestmark = pytest.mark.skipif(
     not any(each.name == "landlock" and each.works for each in probe()), reason="no Landlock here"
@@ -229,7 +229,7 @@ def test_nothing_starts_where_the_thread_cannot_be_confined(world):
 
 
 def test_a_thread_that_does_not_end_takes_its_process_with_it(monkeypatch):
-    monkeypatch.setattr(thread_start, "_is_gone", lambda thread: False)
+    monkeypatch.setattr(kernel, "_is_gone", lambda thread: False)
     started = []
 
     def start():

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from tools.environments.sandbox.late import Late, LateSandbox
-from tools.environments.sandbox.port import Confinement
+from tools.environments.sandbox.port import Confinement, Late, LateSandbox
 
 _READS = Confinement("read-only")
 

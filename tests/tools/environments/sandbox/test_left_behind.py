@@ -20,11 +20,11 @@ from tools.approval.policy import Rules
 from tools.environments.containment import Containment, Grounds
 from tools.environments.gated_commands import GatedEnvironment
 from tools.environments.guardian import Guardian
-from tools.environments.kept_places import KeptPlaces
 from tools.environments.local_commands import LocalEnvironment
+from tools.environments.persistence_watch import KeptPlaces
 from tools.environments.sandbox import kernel
 from tools.environments.sandbox.landlock_sandbox import LandlockSandbox
-from tools.environments.sandbox_network.session_network import SessionNetwork
+from tools.environments.sandbox.network.session_network import SessionNetwork
 from tools.ports import CommandOutcome, CommandSpec
 
 pytestmark = needs_landlock

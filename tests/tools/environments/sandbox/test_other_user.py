@@ -22,7 +22,7 @@ from pathlib import Path
 from tools.environments.sandbox.bubblewrap import BubblewrapSandbox
 from tools.environments.sandbox.landlock_sandbox import LandlockSandbox
 from tools.environments.sandbox.port import Confinement
-from tools.environments.sandbox_network.session_network import SessionNetwork
+from tools.environments.sandbox.network.session_network import SessionNetwork
 
 class NoHost:
     def may_connect(self, host, port, interrupt, inside=""):

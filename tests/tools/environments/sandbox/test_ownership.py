@@ -9,7 +9,7 @@ import pytest
 
 from tests.tools.environments.sandbox.test_breakouts import NoHost, needs_landlock
 from tools.environments.sandbox.landlock_sandbox import LandlockSandbox
-from tools.environments.sandbox_network.session_network import SessionNetwork
+from tools.environments.sandbox.network.session_network import SessionNetwork
 
 pytestmark = needs_landlock
 

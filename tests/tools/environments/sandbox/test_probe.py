@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tools.environments.sandbox import choice
-from tools.environments.sandbox.choice import make_sandbox, why_none
+from tools.environments.sandbox import probe as choice
 from tools.environments.sandbox.port import Probed
-from tools.environments.sandbox.probe import _break_out, probe
+from tools.environments.sandbox.probe import _break_out, make_sandbox, probe, why_none
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="mechanisms of Linux")
 

@@ -15,8 +15,8 @@ from tests.tools.environments.sandbox.conftest import World, scheduling_of
 from tests.tools.environments.sandbox.test_breakouts import NoHost, needs_bubblewrap, needs_landlock
 from tools.environments.sandbox.bubblewrap import BubblewrapSandbox
 from tools.environments.sandbox.landlock_sandbox import LandlockSandbox
+from tools.environments.sandbox.network.session_network import SessionNetwork
 from tools.environments.sandbox.port import Sandbox
-from tools.environments.sandbox_network.session_network import SessionNetwork
 
 pytestmark = pytest.mark.skipif(os.nice(0) != 0, reason="needs the usual priority: run the tests without nice")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.environments.sandbox.scratch import Scratch
+from tools.environments.sandbox.places import Scratch
 
 
 def test_a_command_that_comes_after_the_sessions_end_makes_it_no_more():

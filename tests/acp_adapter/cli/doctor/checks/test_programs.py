@@ -3,7 +3,7 @@
 import pytest
 
 from acp_adapter.cli.doctor.checks.programs import check_git, check_search
-from tools.environments import rg_process
+from tools.environments import search_process
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def test_what_is_there_is_told_with_its_version(case):
 
 
 def test_no_ripgrep_is_a_warning(case, monkeypatch):
-    monkeypatch.setattr(rg_process, "search_program", rg_process.substitute)
+    monkeypatch.setattr(search_process, "search_program", search_process.substitute)
     (finding,) = check_search(case())
     assert finding.state == "warn"
     assert "a substitute searches" in finding.text

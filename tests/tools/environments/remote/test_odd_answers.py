@@ -1,0 +1,151 @@
+"""A machine at whose other end something else answers by now: errors that say so, in bounded time and memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.local_machine import LocalMachine
+from tools.environments.guardian import Guardian
+from tools.environments.remote.connection import TooMuch, exchanged
+from tools.environments.remote.scripts import Framing
+from tools.environments.remote.session import FarSide
+from tools.errors import CommandError, FileAccessError
+
+
+def _started(*words: str) -> subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory whose programs are found first on the machine."""
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    return tmp_path / "bin"
+
+
+@pytest.fixture
+def side() -> Iterator[FarSide]:
+    guardian = Guardian()
+    made = FarSide(LocalMachine(), guardian, files_by="python")
+    yield made
+    made.close()
+    guardian.kill_all()
+
+
+def _put(place: Path, script: str) -> None:
+    place.write_text(f"#!/bin/sh\n{script}\n")
+    place.chmod(0o755)
+
+
+def _python_that_answers(place: Path, answer: bytes) -> None:
+    answered = place.with_name("answer")
+    answered.write_bytes(answer)
+    _put(place, f"echo hermes-files; cat {answered}; exec sleep 1000")
+
+
+def _framed(told: object, more: bytes = b"") -> bytes:
+    body = told if isinstance(told, bytes) else json.dumps(told).encode()
+    return len(body).to_bytes(4, "big") + body + more
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"\xff\xff\xff\xff",
+        _framed(b"no JSON"),
+        _framed(b"[" * 100_000),
+        _framed([1]),
+        _framed({"follows": 0}),
+        _framed({"follows": 10**15}),
+        _framed({"follows": -1}),
+        _framed({"follows": "many"}),
+        _framed({"follows": 0, "kind": "file", "size": "a", "mtime": 1, "mode": 1}),
+        _framed({"follows": 0, "kind": ["file"], "size": 1, "mtime": 1, "mode": 1}),
+        _framed({"follows": 0, "errno": ["ENOENT"]}),
+    ],
+    ids=range(11),
+)
+def test_what_is_no_answer_is_an_error_that_names_it(side: FarSide, there: Path, answer: bytes) -> None:
+    files = side.files()
+    _python_that_answers(there / "python3", answer)
+    with pytest.raises(FileAccessError, match="no answer that means anything"):
+        files.stat(Path("/tmp"))
+    (there / "python3").unlink()
+    facts = files.stat(Path("/tmp"))
+    assert facts is not None
+    assert facts.kind == "directory"
+
+
+def test_a_machine_without_the_usual_programs_is_named_as_one(there: Path) -> None:
+    guardian = Guardian()
+    made = FarSide(LocalMachine(), guardian, files_by="sh")
+    _put(there / "stat", "exit 127")
+    try:
+        with pytest.raises(FileAccessError, match="It needs stat"):
+            made.files().stat(there / "stat")
+    finally:
+        made.close()
+        guardian.kill_all()
+
+
+def test_a_program_that_prints_without_an_end_is_not_read_to_it() -> None:
+    with _started("yes") as process:
+        with pytest.raises(TooMuch, match="more than 100,000 bytes"):
+            exchanged(process, b"", 60.0, 100_000)
+        process.kill()
+
+
+def test_a_script_that_prints_without_an_end_is_an_error(side: FarSide, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchanged, "__defaults__", (100_000,))
+    with pytest.raises(CommandError, match="does not answer as expected"):
+        side.link.output_of("yes")
+    assert side.link.output_of("echo still there") == b"still there\n"
+
+
+def test_what_is_given_and_what_is_printed_may_both_be_long() -> None:
+    given = bytes(range(256)) * 20_000
+    with _started("sh", "-c", "yes x | head -c 300000 >&2; exec cat") as process:
+        printed, complaint = exchanged(process, given, 60.0)
+    assert printed == given
+    assert complaint == (b"x\n" * 150_000)[-4_000:]
+
+
+def test_a_program_that_reads_nothing_has_its_words_told() -> None:
+    with _started("sh", "-c", "exec <&-; echo said") as process:
+        assert exchanged(process, b"x" * 1_000_000, 60.0)[0] == b"said\n"
+
+
+def test_a_program_that_does_not_end_is_given_up() -> None:
+    with _started("sleep", "1000") as process:
+        with pytest.raises(subprocess.TimeoutExpired):
+            exchanged(process, b"", 0.01)
+        process.kill()
+
+
+def test_a_greeting_without_an_end_is_not_kept() -> None:
+    framing = Framing("tok")
+    for _ in range(100):
+        assert framing.feed(b"x" * 65_536) == b""
+    assert len(framing._held) < 1_000_000
+    assert framing.feed(b"\0tok:begun 7\0out") == b"out"
+    assert framing.pid == 7
+
+
+@pytest.mark.long
+def test_a_report_without_an_end_is_not_kept() -> None:
+    framing = Framing("tok")
+    framing.feed(b"\0tok:begun 7\0out\0tok:report\0")
+    for _ in range(300):
+        framing.feed(b"x" * 65_536)
+    assert len(framing._behind) < 17_000_000
+    framing.feed(b"\0tok:exit 3\0")
+    assert framing.status == 3
+    assert framing.report == b""

@@ -1,0 +1,63 @@
+"""The contracts of the ports, over a real sshd on loopback."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.port_contracts import EnvironmentContract, FileSystemContract
+from tests.support.ssh_server import needs_sshd, ssh_server
+from tools.environments.guardian import Guardian
+from tools.environments.remote.session import FarSide
+from tools.environments.remote.ssh import SshMachine
+from tools.settings import TerminalSettings, ToolSettings
+
+pytestmark = needs_sshd
+
+LIMITS = ToolSettings(terminal=TerminalSettings(max_output_chars=1000))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with ssh_server(tmp_path_factory.mktemp("sshd")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def side(server):
+    guardian = Guardian()
+    side = FarSide(SshMachine(server.target()), guardian, LIMITS)
+    yield side
+    side.close()
+    guardian.kill_all()
+
+
+@pytest.fixture(scope="module")
+def plain_side(server):
+    """As on a machine with neither python3 nor ripgrep."""
+    guardian = Guardian()
+    side = FarSide(SshMachine(server.target()), guardian, LIMITS, files_by="sh")
+    facts = side.facts()
+    side.environment._facts = replace(facts, programs=facts.programs - {"rg"}, python=None)
+    yield side
+    side.close()
+    guardian.kill_all()
+
+
+class TestCommands(EnvironmentContract):
+    @pytest.fixture
+    def environment(self, side):
+        yield side.environment
+        side.environment.close()
+
+
+class TestFilesByProgram(FileSystemContract):
+    @pytest.fixture
+    def fs(self, side):
+        assert "rg" in side.facts().programs
+        return side.files()
+
+
+class TestFilesByShell(FileSystemContract):
+    @pytest.fixture
+    def fs(self, plain_side):
+        return plain_side.files()

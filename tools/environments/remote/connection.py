@@ -1,0 +1,644 @@
+"""The connection to another machine: made when it is first needed, and made again when it has broken off."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import select
+import selectors
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import field
+from pathlib import Path
+from typing import IO, Protocol, runtime_checkable
+
+from tools.environments.guardian import VARIABLE, Guardian, signal_group
+from tools.environments.remote.scripts import READING, Framing, new_token, quoted, wrap
+from tools.environments.shell_start import read_exports
+from tools.errors import CommandError
+from tools.light_dataclass import dataclass
+
+# The seam to another machine: who knows how a script gets there, and says what went wrong on the way.
+
+
+class NotConnected(CommandError):
+    """The connection has broken off; nothing was started. A new one may be made."""
+
+
+_KILL = 9
+
+Stream = int | IO[bytes] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """What a program on this machine reads and writes, as `subprocess.Popen` takes it."""
+
+    stdin: Stream = subprocess.DEVNULL
+    stdout: Stream = subprocess.PIPE
+    stderr: Stream = subprocess.PIPE
+
+
+@contextmanager
+def ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """A program, a group of its own, that ends with the block at the latest."""
+    try:
+        yield
+    finally:
+        signal_group(process.pid, _KILL)
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
+
+
+class Machine(Protocol):
+    """A machine that runs POSIX shell scripts, each behind a program on this one, whose streams are the script's.
+
+    A script is the leader of a process group of its own there, and its program here ends when it does. All methods
+    block, and may be called from several threads.
+    """
+
+    @property
+    def name(self) -> str:
+        """What people call it: «me@build.example.org», «the container hermes-acp-1a2b»."""
+        ...
+
+    def connect(self, script: str, streams: Streams) -> subprocess.Popen[bytes]:
+        """Make it reachable and start the script by which it stays so: once that ends, the connection is over.
+
+        Raises:
+            CommandError: it cannot be reached.
+        """
+        ...
+
+    def start(self, script: str, streams: Streams, *, terminal: bool = False) -> subprocess.Popen[bytes]:
+        """Start another script over the connection.
+
+        Args:
+            terminal: at a pseudo-terminal of its own; then all of `streams` is the near side's.
+
+        Raises:
+            NotConnected: the connection is gone. CommandError: it could not be started.
+        """
+        ...
+
+    def why(self, complaint: str) -> str:
+        """What the words of a program that could not get there mean, as a sentence that says what to do."""
+        ...
+
+    def close(self) -> None:
+        """End the connection, and what there is only because of it."""
+        ...
+
+
+@runtime_checkable
+class TellsUnstarted(Protocol):
+    """A machine that knows of a program which never got there."""
+
+    def never_started(self, complaint: str) -> bool:
+        """Whether the words of a program that ended without an answer say that no script was started by it."""
+        ...
+
+
+# What a program on this machine prints while it takes its input, and no more than is asked for.
+#
+# Whatever runs at its other end may be anything by now: it may print without an end.
+
+MOST_BYTES = 257 * 1024 * 1024
+"""The largest file that is fetched, and what is told of it."""
+
+_MOST_COMPLAINT = 4_000
+_PIECE = 65_536
+
+
+class TooMuch(OSError):
+    """It prints more than was asked for."""
+
+
+def exchanged(
+    process: subprocess.Popen[bytes], given: bytes, seconds: float, most: int = MOST_BYTES
+) -> tuple[bytes, bytes]:
+    """What the program prints, and the end of what it complains of (if that is a pipe), once it has ended.
+
+    Args:
+        given: its input, which is a pipe.
+        most: bytes that it may print.
+
+    Raises:
+        subprocess.TimeoutExpired: it has not ended within `seconds`. TooMuch.
+    """
+    until = time.monotonic() + seconds
+    printed, complaint = bytearray(), bytearray()
+    with selectors.DefaultSelector() as selector:
+        _register(selector, process, given)
+        while selector.get_map():
+            for key, _ in selector.select(max(0.0, until - time.monotonic())):
+                if key.fileobj is process.stdin:
+                    _give(selector, process.stdin, key.data)
+                elif not (data := os.read(key.fd, _PIECE)):
+                    selector.unregister(key.fileobj)
+                elif key.fileobj is process.stdout:
+                    printed += data
+                    if len(printed) > most:
+                        raise TooMuch(f"it prints more than {most:,} bytes")
+                else:
+                    complaint += data
+                    del complaint[:-_MOST_COMPLAINT]
+            if time.monotonic() >= until:
+                raise subprocess.TimeoutExpired(process.args, seconds)
+    process.wait(max(0.0, until - time.monotonic()))
+    return bytes(printed), bytes(complaint)
+
+
+def _register(selector: selectors.BaseSelector, process: subprocess.Popen[bytes], given: bytes) -> None:
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            selector.register(stream, selectors.EVENT_READ)
+    if process.stdin is not None:
+        os.set_blocking(process.stdin.fileno(), False)
+        selector.register(process.stdin, selectors.EVENT_WRITE, [memoryview(given)])
+
+
+def _give(selector: selectors.BaseSelector, stdin: IO[bytes], left: list[memoryview]) -> None:
+    """Write what it takes just now; close it behind the last."""
+    try:
+        left[0] = left[0][os.write(stdin.fileno(), left[0][:_PIECE]) :]
+    except BlockingIOError:
+        return
+    except BrokenPipeError:  # it wants no more
+        left[0] = left[0][:0]
+    if not left[0]:
+        selector.unregister(stdin)
+        stdin.close()
+
+
+# The script that runs on the other machine as long as the connection lasts, and ends what was started there.
+#
+# It reads lines from this process. When they end, however this process or the connection has ended, it kills what
+# still
+# runs: nothing outlives its session unseen. Each command is known by a token; the file `TOKEN.group` in its
+# directory
+# holds the number of its process group.
+
+READY = b"hermes-ready "
+
+KEEPER = f"""
+PATH=$PATH:/usr/local/bin:/usr/bin:/bin; umask 077
+d=$(mktemp -d "${{TMPDIR:-/tmp}}/hermes-acp.XXXXXX") || exit 97
+trap '' TERM INT HUP QUIT PIPE TSTP TTIN TTOU
+group() {{ g=; [ -f "$d/$1.group" ] && IFS= read -r g <"$d/$1.group"; [ -n "$g" ]; }}
+sweep() {{
+  n=0
+  for f in "$d"/*.group; do
+    [ -f "$f" ] || continue
+    t=${{f##*/}}; t=${{t%.group}}
+    if group "$t" && kill -0 "-$g" 2>/dev/null; then n=$((n + 1)); else rm -f "$f" "$d/$t.stop"; fi
+  done
+}}
+# The grep of some small systems sees nothing behind a null character.
+marked() {{
+  if printf 'a\\000b' | grep -qsF b; then grep -lsF "$1" /proc/[0-9]*/environ; return; fi
+  for e in /proc/[0-9]*/environ; do {{ tr '\\000' '\\n' <"$e" | grep -qF "$1" && echo "$e"; }} 2>/dev/null; done
+}}
+all() {{
+  for f in "$d"/*.group; do
+    [ -f "$f" ] || continue
+    t=${{f##*/}}; group "${{t%.group}}" && kill -KILL "-$g" 2>/dev/null
+  done
+  for e in $(marked "{VARIABLE}=$1"); do
+    p=${{e#/proc/}}; kill -KILL "${{p%/environ}}" 2>/dev/null
+  done
+}}
+echo "{READY.decode()}$d"
+mark=none
+while IFS=' ' read -r verb one two; do
+  case $verb in
+    mark) mark=$one ;;
+    signal) if group "$two"; then kill -"$one" "-$g" 2>/dev/null; else : >"$d/$two.stop"; fi ;;
+    over) group "$one" && {{ kill -0 "-$g" 2>/dev/null || rm -f "$d/$one.group"; }}; rm -f "$d/$one.stop" ;;
+    alive) sweep; echo "alive $n" ;;
+    kill) all "$mark"; sweep; echo "killed $n" ;;
+  esac
+done
+all "$mark"
+rm -rf "$d"
+"""
+"""Lines it reads: `mark MARK`, `signal NAME TOKEN`, `over TOKEN`; `alive` and `kill` are answered by a line."""
+
+
+# The connection to another machine: made when it is first needed, and made again when it has broken off.
+#
+# After it has broken off, what ran there is ended by its keeper. Each failure makes the next attempt wait longer,
+# and
+# who asks meanwhile hears the same error at once.
+
+log = logging.getLogger(__name__)
+
+_CONNECT_SECONDS = 40.0
+_ANSWER_SECONDS = 5.0
+_END_SECONDS = 2.0
+_LOOK_SECONDS = 0.1
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+_MOST_GREETING_LINES = 500
+# How a program ends whose connection broke off: as ssh does, or by a signal. No script of ours ends so.
+_BROKEN_OFF = frozenset({255, -_KILL})
+
+
+@dataclass(slots=True)
+class _Line:
+    """One connection, as long as it lasts: its keeper, and the keeper's directory there."""
+
+    process: subprocess.Popen[bytes]
+    folder: str
+    asking: threading.Lock = field(default_factory=threading.Lock)
+    telling: threading.Lock = field(default_factory=threading.Lock)
+    is_cut: bool = False
+
+    @property
+    def is_up(self) -> bool:
+        return not self.is_cut and self.process.poll() is None
+
+
+@dataclass(frozen=True, slots=True)
+class Footing:
+    """Where a connection stands. `folder` is ours on the other machine, `number` tells connections apart."""
+
+    folder: str
+    number: int
+
+
+class Link:
+    """The connection of one session; safe to use from several threads.
+
+    Args:
+        machine: the other end.
+        guardian: ends the programs of ours when this process is gone.
+
+    Attributes:
+        mark: what the variables of each command there say, so that it is found when it has left its group.
+    """
+
+    def __init__(self, machine: Machine, guardian: Guardian) -> None:
+        self.machine = machine
+        self.mark = f"{guardian.mark}.{secrets.token_hex(4)}"
+        self._guardian = guardian
+        self._lock = threading.Lock()
+        self._line: _Line | None = None
+        self._connecting: subprocess.Popen[bytes] | None = None
+        self._number = 0
+        self._not_before = 0.0
+        self._pause = 0.0
+        self._failure = ""
+        self._is_unwanted = False
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it is connected, as far as is known without asking."""
+        return (line := self._line) is not None and line.is_up
+
+    def footing(self) -> Footing:
+        """Be connected.
+
+        Raises:
+            CommandError: it cannot be reached; why, and what to do.
+        """
+        with self._lock:
+            if self._line is None or not self._line.is_up:
+                self._connect()
+            line = self._line
+            if line is None:
+                raise CommandError(f"{self.machine.name} is not connected. Try again.")
+            return Footing(line.folder, self._number)
+
+    def holds(self, footing: Footing, *, wait: float = 0.0) -> bool:
+        """Whether the connection of then is still there.
+
+        Args:
+            wait: seconds that its end may take to be noticed, where something has just ended because of it.
+        """
+        with self._lock:
+            line = self._line if self._number == footing.number else None
+        if line is None:
+            return False
+        if wait and line.is_up:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                line.process.wait(wait)
+        return line.is_up
+
+    def start(self, script: str, streams: Streams, *, terminal: bool = False) -> subprocess.Popen[bytes]:
+        """Start a script there; a group of its own here, which must be `ended`.
+
+        Raises:
+            NotConnected: the connection is gone. CommandError: it could not be started.
+        """
+        self._guardian.ready()
+        process = self.machine.start(script, streams, terminal=terminal)
+        self._guardian.add(process.pid)
+        return process
+
+    def ended(self, process: subprocess.Popen[bytes]) -> None:
+        """Nobody needs the program here any more: end it if it still runs, and reap it."""
+        signal_group(process.pid, _KILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_END_SECONDS)
+        self._guardian.discard(process.pid)
+
+    def output_of(self, script: str, *, given: bytes = b"", seconds: float = 20.0) -> bytes:
+        """What a short script prints; its input is `given`.
+
+        Raises:
+            CommandError: it could not be run, took too long, or printed without an end.
+        """
+        self.footing()
+        # What the shell there prints of its own at its start is none of the answer.
+        mark = f"{new_token()}\n"
+        with self.running(
+            f"printf '%s\\n' {mark}{script}", Streams(subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
+        ) as process:
+            try:
+                output, complaint = exchanged(process, given, seconds)
+            except subprocess.TimeoutExpired as problem:
+                raise CommandError(f"{self.machine.name} did not answer within {seconds:.0f} seconds.") from problem
+            except TooMuch as problem:
+                raise CommandError(f"{self.machine.name} does not answer as expected: {problem}.") from problem
+        _, begun, answer = output.partition(mark.encode())
+        words = complaint.decode(errors="replace")
+        if not begun:
+            raise CommandError(self.machine.why(words))
+        if process.returncode in _BROKEN_OFF:
+            # What came is not all of it.
+            raise CommandError(
+                f"The connection to {self.machine.name} broke off before it had answered. Try again. {words}".rstrip()
+            )
+        return answer
+
+    @contextmanager
+    def running(self, script: str, streams: Streams) -> Iterator[subprocess.Popen[bytes]]:
+        """A script that ends with the block at the latest."""
+        process = self.start(script, streams)
+        try:
+            yield process
+        finally:
+            self.ended(process)
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream is not None:
+                    with contextlib.suppress(BrokenPipeError):
+                        stream.close()
+
+    def put(self, path: str, data: bytes) -> None:
+        """Write a small file in our directory there."""
+        self.output_of(f"umask 077; cat >{quoted(path)}", given=data)
+
+    def tell(self, line: str) -> None:
+        """Send the keeper a line that it does not answer; nothing where there is none."""
+        # Who connects anew has the lock for long, and there is nobody to tell then.
+        if (there := self._line) is not None:
+            with there.telling:
+                self._send(there, line)
+
+    def any_alive(self) -> bool:
+        """Whether a command there is still alive; False where that is not known, for want of a connection."""
+        answer = self._ask("alive")
+        return answer is not None and answer.split()[-1:] != [b"0"]
+
+    def kill_all(self) -> None:
+        """End every command there."""
+        self._ask("kill")
+
+    def close(self) -> None:
+        """End everything there, and the connection, or the attempt to make one. A later call may connect again.
+
+        An attempt that does not end in a moment, as when an image is fetched, ends what it has made when it is done.
+        """
+        until = time.monotonic() + _END_SECONDS
+        while not self._lock.acquire(timeout=_LOOK_SECONDS):
+            if (connecting := self._connecting) is not None and connecting.poll() is None:
+                signal_group(connecting.pid, _KILL)
+            elif time.monotonic() > until:
+                self._is_unwanted = True
+                return
+        try:
+            line, self._line = self._line, None
+        finally:
+            self._lock.release()
+        if line is not None:
+            self._drop(line)
+        self.machine.close()
+
+    def _connect(self) -> None:
+        now = time.monotonic()
+        if now < self._not_before:
+            raise CommandError(f"{self._failure} The next attempt is possible in {self._not_before - now:.0f} s.")
+        if self._line is not None:
+            self._drop(self._line)
+            self._line = None
+        self._is_unwanted = False
+        try:
+            self._line = self._opened()
+        except CommandError as problem:
+            self._pause = min(_LONGEST_PAUSE, self._pause * 2 or _FIRST_PAUSE)
+            self._not_before = time.monotonic() + self._pause
+            self._failure = str(problem)
+            raise
+        self._pause = self._not_before = 0.0
+        self._number += 1
+        if self._is_unwanted:
+            line, self._line = self._line, None
+            self._drop(line)
+            self.machine.close()
+            raise CommandError(f"{self.machine.name} is not needed any more: the session has ended.")
+        self._send(self._line, f"mark {self.mark}")
+
+    def _opened(self) -> _Line:
+        self._guardian.ready()
+        with tempfile.TemporaryFile() as complaints:
+            process = self.machine.connect(KEEPER, Streams(subprocess.PIPE, subprocess.PIPE, complaints))
+            self._guardian.add(process.pid)
+            self._connecting = process
+            try:
+                greeting = _greeting_of(process)
+            finally:
+                self._connecting = None
+            if greeting is not None and greeting.startswith(READY):
+                folder = os.fsdecode(greeting[len(READY) :].rstrip(b"\r\n"))
+                return _Line(process, folder)
+            self.ended(process)
+            _close_pipes(process)
+            words = _read_tail(complaints)
+        if greeting is None:
+            raise CommandError(f"{self.machine.name} did not answer within {_CONNECT_SECONDS:.0f} seconds. {words}")
+        raise CommandError(self.machine.why(words))
+
+    def _ask(self, verb: str) -> bytes | None:
+        line = self._line
+        if line is None or not line.is_up:
+            return None
+        with line.asking:
+            with line.telling:
+                self._send(line, verb)
+            answer = line_from(line.process, _ANSWER_SECONDS)
+        if not answer:
+            line.is_cut = True  # what it may say later would be taken for another answer
+            return None
+        return answer
+
+    @staticmethod
+    def _send(line: _Line, text: str) -> None:
+        pipe = line.process.stdin
+        if pipe is None:
+            return
+        try:
+            pipe.write(text.encode() + b"\n")
+            pipe.flush()
+        except OSError:
+            line.is_cut = True
+
+    def _drop(self, line: _Line) -> None:
+        """Let the keeper see its end first: it ends what is left."""
+        with contextlib.suppress(OSError):
+            if line.process.stdin is not None:
+                line.process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            line.process.wait(_END_SECONDS)
+        self.ended(line.process)
+        _close_pipes(line.process)
+
+
+def _greeting_of(process: subprocess.Popen[bytes]) -> bytes | None:
+    """The keeper's first line, behind what the shell there may print of its own; as `line_from`."""
+    until = time.monotonic() + _CONNECT_SECONDS
+    for _ in range(_MOST_GREETING_LINES):
+        line = line_from(process, until - time.monotonic())
+        if not line or line.startswith(READY):
+            return line
+    return b""
+
+
+def _close_pipes(process: subprocess.Popen[bytes]) -> None:
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
+
+
+def line_from(process: subprocess.Popen[bytes], seconds: float) -> bytes | None:
+    """The next line that a program prints; empty at its end, None when none came in time."""
+    if process.stdout is None:
+        return b""
+    descriptor = process.stdout.fileno()
+    until = time.monotonic() + seconds
+    line = b""
+    readable = select.poll()
+    readable.register(descriptor, select.POLLIN)
+    # A byte at a time: a buffered read would wait for more than there is.
+    while not line.endswith(b"\n"):
+        if not readable.poll(max(0.0, until - time.monotonic()) * 1000):
+            return None
+        byte = os.read(descriptor, 1)
+        if not byte:
+            return b""
+        line += byte
+    return line
+
+
+def _read_tail(file: IO[bytes]) -> str:
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(0, end - _MOST_COMPLAINT))
+    return file.read().decode(errors="replace").strip()
+
+
+# What another machine is: looked at once, when a session first uses it.
+
+_SECONDS = 30.0
+_MOST_BYTES = 16 * 1024 * 1024
+PROGRAMS = (
+    "rg", "grep", "git", "python3", "uv", "poetry", "node", "npm", "pnpm", "yarn", "bun", "deno", "cargo", "go",
+    "make", "just", "cmake", "mvn", "gradle", "bundle", "composer", "mix", "swift", "docker",
+)  # fmt: skip
+"""Those that are asked for."""
+
+_LOOK = f"""
+printf '%s\\n' "$HOME" "$(uname -s) $(uname -r)" "$(uname -m)" "$(id -u)"
+command -v bash >/dev/null 2>&1 && echo bash || echo sh
+python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo none
+for p in {" ".join(PROGRAMS)}; do command -v "$p" >/dev/null 2>&1 && printf '%s ' "$p"; done
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FarFacts:
+    """The facts.
+
+    Attributes:
+        home: the user's directory there.
+        system: as «Linux 6.1.0».
+        architecture: as `uname -m` tells it.
+        shell: `bash` or `sh`.
+        python: major and minor number of its python3; None where it has none.
+        programs: those of `PROGRAMS` that are on PATH.
+        variables: what a fresh shell exports.
+    """
+
+    home: Path
+    system: str
+    architecture: str
+    user: int
+    shell: str
+    python: tuple[int, int] | None = None
+    programs: frozenset[str] = frozenset()
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def probe(link: Link) -> FarFacts:
+    """Look. Blocks for a moment.
+
+    Raises:
+        CommandError: it cannot be reached, or is nothing that a shell runs on.
+    """
+    folder = link.footing().folder
+    wrapped = wrap(_LOOK, Path("/"), {}, folder=folder)
+    framing = Framing(wrapped.token)
+    streams = Streams(subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
+    with link.running(READING, streams) as process:
+        try:
+            output = framing.feed(exchanged(process, wrapped.line, _SECONDS, _MOST_BYTES)[0])
+        except subprocess.TimeoutExpired as problem:
+            raise CommandError(f"{link.machine.name} did not answer within {_SECONDS:.0f} seconds.") from problem
+        except TooMuch as problem:
+            raise CommandError(f"{link.machine.name} does not answer as expected: {problem}.") from problem
+    link.tell(f"over {wrapped.token}")
+    lines = output.decode(errors="surrogateescape").splitlines()
+    if framing.status is None or len(lines) < 6 or not lines[0].startswith("/"):  # noqa: PLR2004 - as _LOOK prints
+        raise CommandError(
+            f"{link.machine.name} was reached, but its shell does not run POSIX scripts as expected. It answered: "
+            f"{' '.join(lines)[:300]!r}."
+        )
+    home, system, architecture, user, shell, python, *rest = lines
+    return FarFacts(
+        home=Path(home),
+        system=system,
+        architecture=architecture,
+        user=int(user) if user.isdigit() else -1,
+        shell=shell,
+        python=_version(python),
+        programs=frozenset(" ".join(rest).split()),
+        variables=_exports(framing.report),
+    )
+
+
+def _version(text: str) -> tuple[int, int] | None:
+    major, _, minor = text.partition(".")
+    return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else None
+
+
+def _exports(report: bytes) -> dict[str, str]:
+    body = report.partition(b"\0shell\0")[2].partition(b"\0end\0")[0]
+    return read_exports(body.partition(b"\0")[2]) or {}

@@ -1,0 +1,314 @@
+"""Landlock rulesets and exceptions."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tools.environments.sandbox import kernel
+from tools.environments.sandbox.places import DEVICES, SHARED_MEMORY
+from tools.environments.sandbox.port import Confinement
+from tools.light_dataclass import dataclass
+from tools.os_compat import O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW
+
+# Rules for files that Landlock only knows how to add: «all but these» becomes a rule for each that is spared.
+#
+# Every step of a path is opened by itself and no symbolic link is followed: a command that can rename directories
+# on
+# the way must not have its next one's rules put somewhere else.
+
+_FILE_EXECUTE, _FILE_WRITE, _FILE_READ, _FILE_TRUNCATE, _FILE_IOCTL = 1 << 0, 1 << 1, 1 << 2, 1 << 14, 1 << 15
+_OF_A_FILE = _FILE_EXECUTE | _FILE_WRITE | _FILE_READ | _FILE_TRUNCATE | _FILE_IOCTL
+_NAME_ONLY = O_NOFOLLOW | O_CLOEXEC | getattr(os, "O_PATH", 0)
+_LIST = os.O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+_CHANGES = 0
+"""A time of change that does not count."""
+
+_Spared = dict[str, "_Spared | None"]
+"""What gets no rule, by names one within the other: None is spared with all below it, a directory holds such."""
+
+_WHOLE: _Spared = {}
+"""Nothing of it is spared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """What was at a path when the rules were made. `changed`: when a directory's names last changed, 0 where that
+    does not matter.
+    """
+
+    path: Path
+    device: int
+    inode: int
+    changed: int = _CHANGES
+
+    def holds(self) -> bool:
+        """Whether the same is there."""
+        return self == witness_of(self.path, names=self.changed != _CHANGES)
+
+
+def witness_of(path: Path, *, names: bool) -> Witness | None:
+    """What is at a path now, None where nothing is."""
+    try:
+        facts = path.lstat()
+    except OSError:
+        return None
+    return Witness(path, facts.st_dev, facts.st_ino, facts.st_mtime_ns if names else _CHANGES)
+
+
+class FileRules:
+    """Adds rules to a ruleset. What is not there, or cannot be opened, gets none: nothing is allowed by mistake.
+
+    Args:
+        ruleset: its descriptor.
+        handled: the rights that the ruleset knows.
+    """
+
+    def __init__(self, ruleset: int, handled: int) -> None:
+        self._ruleset = ruleset
+        self._handled = handled
+        self._top = os.open("/", _LIST)
+        self._witnesses: dict[Path, Witness] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, where: TracebackType | None
+    ) -> None:
+        os.close(self._top)
+
+    def witnesses(self) -> tuple[Witness, ...]:
+        """What the rules were made from."""
+        return tuple(self._witnesses.values())
+
+    def allow(self, place: Path, rights: int) -> None:
+        """Allow `rights` on a file, or on a directory and all below it."""
+        self.allow_but(place, rights, frozenset())
+
+    def allow_but(self, place: Path, rights: int, without: frozenset[Path]) -> None:
+        """Allow `rights` on all of `place` but what is in `without`.
+
+        The directories on the way to one of `without` get nothing of their own: no rule could be for them alone.
+        """
+        if any(place.is_relative_to(each) for each in without):
+            return
+        spared = _tree(each.relative_to(place).parts for each in without if each.is_relative_to(place))
+        with contextlib.suppress(OSError), _Opened(self._top, place) as descriptor:
+            self._notice(place, os.fstat(descriptor), names=False)
+            self._add(place, descriptor, rights, spared)
+
+    def _add(self, place: Path, descriptor: int, rights: int, spared: _Spared) -> None:
+        if not spared:
+            self._rule(descriptor, rights)
+            return
+        # Before the names are read: one that comes meanwhile is seen the next time.
+        self._notice(place, os.fstat(descriptor), names=True)
+        for name in _names(descriptor, spared):
+            inner = spared.get(name, _WHOLE)
+            if inner is None:
+                continue
+            with contextlib.suppress(OSError):  # gone meanwhile, or not ours to look at
+                child = os.open(name, _NAME_ONLY, dir_fd=descriptor)
+                try:
+                    # Of hundreds of names beside few that are spared, none but these needs a path.
+                    if inner:
+                        self._add(place / name, child, rights, inner)
+                    else:
+                        self._rule(child, rights)
+                finally:
+                    os.close(child)
+
+    def _rule(self, descriptor: int, rights: int) -> None:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISLNK(mode):
+            return  # what it leads to has a rule of its own, or none
+        fitting = rights & self._handled & (-1 if stat.S_ISDIR(mode) else _OF_A_FILE)
+        if fitting:
+            kernel.allow_beneath(self._ruleset, fitting, descriptor)
+
+    def _notice(self, place: Path, facts: os.stat_result, *, names: bool) -> None:
+        known = self._witnesses.get(place)
+        if known is None or (names and known.changed == _CHANGES):
+            changed = facts.st_mtime_ns if names else _CHANGES
+            self._witnesses[place] = Witness(place, facts.st_dev, facts.st_ino, changed)
+
+
+def _tree(paths: Iterable[tuple[str, ...]]) -> _Spared:
+    """Paths that begin at the same place, by their names one within the other."""
+    top: _Spared = {}
+    for *way, last in paths:
+        here: _Spared | None = top
+        for name in way:
+            here = here.setdefault(name, {}) if here is not None else None
+        if here is not None:
+            here[last] = None
+    return top
+
+
+def _names(directory: int, known: Iterable[str]) -> Iterable[str]:
+    """What is in a directory; of one that may be passed through and not be read, the names that are known."""
+    try:
+        listing = os.open(".", _LIST, dir_fd=directory)
+    except PermissionError:
+        return known
+    try:
+        return os.listdir(listing)  # noqa: PTH208 - by descriptor
+    finally:
+        os.close(listing)
+
+
+class _Opened:
+    """A path, opened name by name, without following links; the descriptor names it and does no more."""
+
+    def __init__(self, top: int, place: Path) -> None:
+        self._top = top
+        self._names: Iterable[str] = place.parts[1:]
+        self._descriptor = -1
+
+    def __enter__(self) -> int:
+        self._descriptor = os.open(".", _NAME_ONLY, dir_fd=self._top)
+        try:
+            for name in self._names:
+                inner = os.open(name, _NAME_ONLY, dir_fd=self._descriptor)
+                os.close(self._descriptor)
+                self._descriptor = inner
+        except OSError:
+            os.close(self._descriptor)
+            raise
+        return self._descriptor
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, where: TracebackType | None
+    ) -> None:
+        os.close(self._descriptor)
+
+
+# Landlock rulesets: what may be done with which files, as the kernel's bits.
+
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _REMOVE_DIR, _REMOVE_FILE = (1 << bit for bit in range(6))
+_MAKE_CHAR, _MAKE_DIR, _MAKE_REG, _MAKE_SOCK, _MAKE_FIFO, _MAKE_BLOCK, _MAKE_SYM = (1 << bit for bit in range(6, 13))
+_REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
+
+_READ = _EXECUTE | _READ_FILE | _READ_DIR
+_CHANGE = _WRITE_FILE | _TRUNCATE
+_ENTRIES = _REFER | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _MAKE_SOCK | _MAKE_FIFO | _MAKE_SYM
+_EVERYTHING = _READ | _CHANGE | _ENTRIES | _MAKE_CHAR | _MAKE_BLOCK | _IOCTL_DEV
+_USE = _READ_FILE | _CHANGE | _IOCTL_DEV
+_SINCE = {_REFER: 2, _TRUNCATE: 3, _IOCTL_DEV: 5}
+_NETWORK_SINCE, _SCOPES_SINCE = 4, 6
+
+_CONNECT_TCP = 1 << 1
+_ABSTRACT_SOCKETS, _SIGNALS = 1 << 0, 1 << 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ruleset:
+    """A ruleset of the kernel's; whoever has it closes its descriptor.
+
+    Attributes:
+        witnesses: what it was made from; when one of them has changed, it is to be made anew.
+    """
+
+    descriptor: int
+    witnesses: tuple[Witness, ...]
+
+    def is_current(self) -> bool:
+        """Whether nothing has changed that it was made from."""
+        return all(witness.holds() for witness in self.witnesses)
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+        os.close(self.descriptor)
+
+
+def make_ruleset(
+    confinement: Confinement, version: int, own: tuple[Path, ...] = (), terminal: Path | None = None
+) -> Ruleset:
+    """The ruleset that keeps a command to its confinement.
+
+    Args:
+        version: of Landlock, at least 1; what it does not know is not covered.
+        own: the sandbox's own directories, which any command may change.
+        terminal: the pseudo-terminal at which the command runs.
+
+    Raises:
+        OSError: the kernel refuses it.
+    """
+    known = _known(version)
+    handled = known & (_READ_FILE | _REFER) if confinement.level == "full" else known
+    # Connections are made by the network's supervisor: from inside there is no port that may be reached.
+    network = _CONNECT_TCP if version >= _NETWORK_SINCE and confinement.network != "on" else 0
+    scopes = _ABSTRACT_SOCKETS | _SIGNALS if version >= _SCOPES_SINCE and confinement.level != "full" else 0
+    descriptor = kernel.create_ruleset(handled, network, scopes, version)
+    try:
+        with FileRules(descriptor, handled) as rules:
+            _allow(rules, confinement, own, terminal)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return Ruleset(descriptor, rules.witnesses())
+
+
+def make_domain(version: int) -> int:
+    """A ruleset for what surrounds a session's commands: nothing in it looks into or signals anything outside.
+
+    Args:
+        version: of Landlock, at least 1; those before 6 do not know signals.
+
+    Returns:
+        its descriptor, which is the caller's.
+
+    Raises:
+        OSError: the kernel refuses it.
+    """
+    # Some kernels refuse whatever moves files between directories in a domain that does not speak of it.
+    known = _REFER if version >= _SINCE[_REFER] else _MAKE_BLOCK
+    descriptor = kernel.create_ruleset(known, 0, _SIGNALS if version >= _SCOPES_SINCE else 0, version)
+    try:
+        with FileRules(descriptor, known) as rules:
+            rules.allow(Path("/"), known)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _allow(rules: FileRules, confinement: Confinement, own: tuple[Path, ...], terminal: Path | None) -> None:
+    hidden = frozenset(confinement.hidden)
+    if confinement.level == "full":
+        rules.allow(Path("/"), _REFER)
+        rules.allow_but(Path("/"), _READ_FILE, hidden)
+        return
+    # Names are no secret, and a rule for the names of one directory is one for all below it.
+    rules.allow(Path("/"), _READ_DIR)
+    # What holds something hidden takes a rule for each of its names, hundreds in /tmp: where it is writable, once.
+    holding = frozenset(place for place in confinement.writable if any(each.is_relative_to(place) for each in hidden))
+    rules.allow_but(Path("/"), _READ, hidden | holding | {Path("/dev")})
+    for device in DEVICES:
+        rules.allow(device, _USE)
+    rules.allow(SHARED_MEMORY, _READ | _CHANGE | _ENTRIES)
+    for place in own:
+        rules.allow(place, _READ | _CHANGE | _ENTRIES)
+    if terminal is not None:
+        rules.allow(terminal, _USE)
+    for place in confinement.writable:
+        # A root may lie where reading is forbidden: in another user's home, in a hidden directory's neighbour.
+        rights = _CHANGE | _ENTRIES | (_IOCTL_DEV if place.is_relative_to("/dev") else 0)
+        protected = frozenset(each for each in confinement.protected if each.is_relative_to(place))
+        if confinement.level != "workspace-write":
+            rules.allow_but(place, _READ, hidden)
+        elif protected:
+            rules.allow_but(place, _READ, hidden)
+            rules.allow_but(place, rights, hidden | protected)
+        else:
+            rules.allow_but(place, _READ | rights, hidden)
+
+
+def _known(version: int) -> int:
+    return _EVERYTHING & ~sum(right for right, since in _SINCE.items() if version < since)
