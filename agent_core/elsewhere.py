@@ -12,7 +12,7 @@ from agent_core.own_variables import OwnVariables
 from agent_core.project_policy import FILE, ProjectPolicy, policy_in, unreadable
 from agent_core.providers.resolve import variables_named
 from agent_core.settings.model import Settings
-from tools.approval.rules.paths import below_home, moved, with_real_places
+from tools.approval.rule_patterns import below_home, moved, with_real_places
 from tools.errors import FileMissing, ToolError
 from tools.ports import FileHistory, NoHistory, real_path
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agent_core.sessions.files.disk import Disk
     from agent_core.settings.environments import TerminalPart
     from agent_core.workspace import Workspace
-    from tools.approval.rules.rule import PermissionRule
+    from tools.approval.rules import PermissionRule
     from tools.environments.backends import Elsewhere, Factory, Wanted
     from tools.environments.guardian import Guardian
     from tools.settings import ToolSettings

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from agent_core.config import Configuration
 from agent_core.project_policy import ApprovalMode, ProjectPolicy, read_project_policy, stricter
-from tools.approval.rules.parsing import allowlist_rules, parse_rule
-from tools.approval.rules.paths import spelled_out, with_real_places
-from tools.approval.rules.rule import PermissionRule
+from tools.approval.rule_patterns import spelled_out, with_real_places
+from tools.approval.rules import PermissionRule, allowlist_rules, parse_rule
 from tools.light_dataclass import dataclass
 
 

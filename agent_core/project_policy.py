@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agent_core.prompt.context_files.settings import ContextNarrowing
-from tools.approval.rules.parsing import RuleError, parse_rule
-from tools.approval.rules.rule import PermissionRule
+from tools.approval.rules import PermissionRule, RuleError, parse_rule
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_NONBLOCK
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from agent_core.skills.session_skills import SessionSkills
     from agent_core.telemetry.port import SessionTrace
     from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion
-    from tools.approval.plan import PlanAnswer
+    from tools.approval.approvals import PlanAnswer
     from tools.context import Delegation
     from tools.memory_port import Memory
 
@@ -253,7 +253,7 @@ class TurnServices:
 
     def leave_plan(self, plan: str, tool_call_id: str, interrupt: Interrupt) -> PlanAnswer:
         """Show the plan to the person; on a yes the session goes on in the mode that they chose."""
-        from tools.approval.plan import propose  # noqa: PLC0415 - few turns plan
+        from tools.approval.approvals import propose  # noqa: PLC0415 - few turns plan
 
         answer = propose(self._approvals, plan, tool_call_id, interrupt)
         if answer.mode is not None and self._callbacks.mode_callback is not None:

@@ -13,11 +13,9 @@ from agent_core.hooks.session_hooks import SessionHooks
 from agent_core.interrupt import CancelToken
 from agent_core.permission_settings import PermissionSettings
 from tools.approval.actions import Action, CallOwnTool, WritePath
-from tools.approval.approvals import Approvals
+from tools.approval.approvals import Approvals, Judge
 from tools.approval.gate import Gate
-from tools.approval.grants import Grants
-from tools.approval.judge import Judge
-from tools.approval.kept_grants import KeptGrants
+from tools.approval.grants import Grants, KeptGrants
 from tools.approval.policy import EditPolicy, Mode, Rules
 from tools.approval.questions import Approver
 from tools.context import AgentServices, ToolContext

@@ -33,9 +33,9 @@ from agent_core.skills.making import session_skills
 from agent_core.tool_settings import tool_settings
 from agent_core.web_access import WebAccess
 from agent_core.workspace import CallIdentity, Workspace, local_workspace
-from tools.approval.kept_grants import FILE_NAME as PERMISSIONS_FILE
-from tools.approval.kept_grants import KeptGrants
-from tools.approval.rules.paths import moved, places_denied
+from tools.approval.grants import FILE_NAME as PERMISSIONS_FILE
+from tools.approval.grants import KeptGrants
+from tools.approval.rule_patterns import moved, places_denied
 from tools.browser.port import can_browse
 from tools.environments.git import git_root
 from tools.environments.guardian import Guardian

@@ -22,7 +22,7 @@ from tools.settings import ToolSettings
 from tools.untrusted.fence import fenced
 
 if TYPE_CHECKING:
-    from tools.approval.plan import PlanAnswer
+    from tools.approval.approvals import PlanAnswer
     from tools.browser.port import BrowserPort
     from tools.files.seen import FilesSeen
     from tools.memory_port import Memory

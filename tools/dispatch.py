@@ -22,7 +22,7 @@ from tools.registry import Hook, Toolbox, ToolEntry, ToolRegistry, registry
 from tools.result import MAX_SHOWN_CHARS, ShownText, ToolResult, error, from_text, remarked, with_value
 from tools.settings import ToolSettings
 from tools.text.encoding import with_escapes
-from tools.untrusted.results import as_data, with_hidden_told, without_secrets
+from tools.untrusted.fence import as_data, with_hidden_told, without_secrets
 
 # Results that are too long: a bounded part of them, and a file with all of it.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tools.approval.plan import PlanAnswer
+from tools.approval.approvals import PlanAnswer
 from tools.approval.policy import Mode
 from tools.context import require_context
 from tools.errors import ToolError

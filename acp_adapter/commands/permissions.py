@@ -9,7 +9,7 @@ from acp_adapter.commands.markdown import code, plain
 from agent_core.errors import RequestError
 from tools.approval.approvals import Approvals
 from tools.approval.grants import PastAnswer, WiderAnswer
-from tools.approval.kept_file import KeptGrantsError
+from tools.approval.permissions_file import KeptGrantsError
 from tools.approval.policy import Rules
 
 _HINT = "`/permissions revoke N` takes one back, `/permissions forget-refusals` every no of this session."

@@ -180,7 +180,7 @@ def refusal_in(workspace: Workspace) -> Callable[[Path], str]:
 
     def refusal(path: Path) -> str:
         from tools.approval.actions import ReadPath  # noqa: PLC0415 - few projects have commands
-        from tools.approval.rules.matching import denied_by  # noqa: PLC0415
+        from tools.approval.policy import denied_by  # noqa: PLC0415
         from tools.approval.sensitive import why_sensitive  # noqa: PLC0415
 
         rules = workspace.approvals.rules

@@ -19,7 +19,7 @@ from tools.errors import ToolInterrupted
 from tools.ports import Interrupt
 
 if TYPE_CHECKING:
-    from tools.bash.reading import Invocation, Reading
+    from tools.approval.commands.bash.reading import Invocation, Reading
 
 _ROOM = 16
 _LONGEST = 1_000
@@ -44,7 +44,7 @@ class ModelJudge:
         Raises:
             ToolInterrupted: the turn is over.
         """
-        from tools.bash.read import read_command  # noqa: PLC0415 - smart approval is off by default
+        from tools.approval.commands.bash.interpreter import read_command  # noqa: PLC0415 - smart approval is off by default
 
         question = _question(read_command(action.command, action.cwd))
         if question is None:

@@ -18,8 +18,7 @@ from agent_core.far_copy.telling import MEGABYTE
 from agent_core.home import user_cache
 from agent_core.settings.environments import TerminalPart
 from tools.approval.actions import ReadPath
-from tools.approval.policy import Rules
-from tools.approval.rules.matching import denied_by
+from tools.approval.policy import Rules, denied_by
 from tools.approval.sensitive import why_sensitive
 from tools.environments.backends import Elsewhere
 from tools.ports import FileHistory

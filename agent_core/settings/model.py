@@ -22,7 +22,7 @@ from agent_core.settings.prompt import ContextFilesPart
 from agent_core.settings.skills import SkillPart
 from agent_core.settings.telemetry import TelemetryPart
 from agent_core.settings.tools import LspPart, SandboxPart, SecurityPart, WebPart
-from tools.approval.rules.parsing import rule_text
+from tools.approval.rules import rule_text
 
 RuleText = Annotated[str, BeforeValidator(rule_text)]
 """A permission rule as `kind: pattern`; what is none is an error with its key."""

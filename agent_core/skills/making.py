@@ -13,8 +13,8 @@ from agent_core.skills.finding import Source, project_sources
 from agent_core.skills.library import SkillLibrary
 from agent_core.skills.session_skills import SessionSkills
 from tools.approval.actions import ReadPath
-from tools.approval.rules.matching import denied_by
-from tools.approval.rules.rule import PermissionRule
+from tools.approval.policy import denied_by
+from tools.approval.rules import PermissionRule
 
 SKILLS = "skills"
 _MOST_PLUGINS = 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_core.services import SessionServices
 from agent_core.workspace import Workspace
-from tools.approval.plan import plan_note
+from tools.approval.approvals import plan_note
 
 _MOST_NAMED = 30
 

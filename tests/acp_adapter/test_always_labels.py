@@ -13,7 +13,7 @@ from acp_adapter.permission_options import offers_of
 from tests.support.always import AlwaysSession
 from tests.support.each import each
 from tools.approval.actions import ProcessInput, RunCommand
-from tools.approval.kept_grants import KeptGrants
+from tools.approval.grants import KeptGrants
 from tools.approval.questions import Question
 
 _ROOT = Path("/srv/project")

@@ -18,7 +18,7 @@ from tests.support.editor import PLAIN, Editor
 from tests.support.in_memory import serving
 from tests.support.merged_view import MergedView, merged_view
 from tests.support.model_server import ModelServer, Reply
-from tools.approval.kept_grants import FILE_NAME, KeptGrants
+from tools.approval.grants import FILE_NAME, KeptGrants
 
 HOMES = Path(__file__).parents[1] / "data" / "homes"
 VERSIONS = [3, 4, 5, 6, 7]  # of the database; no program wrote one of version 1 or 2

@@ -215,8 +215,13 @@ factory.close()
 print(json.dumps(sorted(sys.modules)))
 """
 # What a command is judged by. The rest of these packages is light.
-_JUDGES = ("tools.approval.dangers.", "tools.approval.harmless", "tools.approval.scripts", "tools.bash.")
-_LIGHT = {"tools.approval.dangers.finding", "tools.bash.unknown"}
+_JUDGES = (
+    "tools.approval.commands.dangers.",
+    "tools.approval.commands.harmless",
+    "tools.approval.commands.scripts",
+    "tools.approval.commands.bash.",
+)
+_LIGHT = {"tools.approval.commands.classes", "tools.approval.commands.bash"}
 
 
 def _modules(script: str, *args: str) -> set[str]:
@@ -243,7 +248,7 @@ def test_a_session_opens_without_what_commands_are_judged_by(home: Path) -> None
 
 
 def test_what_commands_are_judged_by_is_loaded_while_the_person_types(home: Path) -> None:
-    assert "tools.approval.classifying" in _modules(_OPEN, str(home), "warm")
+    assert "tools.approval.commands.classification" in _modules(_OPEN, str(home), "warm")
 
 
 async def test_the_protocol_sdk_is_loaded_while_nobody_opens_a_session(home: Path) -> None:

@@ -9,9 +9,9 @@ from acp_adapter.permission_cards import asked_card
 from tests.support.always import AlwaysSession
 from tests.support.each import each
 from tools.approval.actions import ProcessInput, RunCommand
-from tools.approval.dangers.finding import WORST_FIRST, Family
+from tools.approval.commands.classes import WORST_FIRST, Family
 from tools.approval.questions import Question
-from tools.approval.rules.parsing import parse_rule
+from tools.approval.rules import parse_rule
 
 _ROOT = Path("/srv/project")
 _DELETES = "deletes directories with all that is in them"

@@ -21,8 +21,8 @@ from tests.support.services import turn_services
 from tests.support.ssh_server import needs_sshd, ssh_server, why_no_other_disk
 from tests.support.tool_context import ScriptedApprover, page_of, value_of
 from tools.approval.actions import ReadPath, RunCommand, WritePath
-from tools.approval.rules.matching import denied_by
-from tools.approval.rules.parsing import parse_rule
+from tools.approval.policy import denied_by
+from tools.approval.rules import parse_rule
 from tools.dispatch import dispatch
 from tools.environments.backends import forget_backend, register_backend
 from tools.errors import CommandError

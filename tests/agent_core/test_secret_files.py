@@ -22,10 +22,10 @@ from agent_core.workspace import local_workspace
 from tests.support.delegating import delegates
 from tests.support.tool_context import unfenced
 from tools.approval.actions import Action, ReadSecretFiles, RunCommand, WritePath
-from tools.approval.kept_grants import KeptGrants
+from tools.approval.grants import KeptGrants
 from tools.approval.policy import Mode
 from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
-from tools.approval.rules.parsing import parse_rule
+from tools.approval.rules import parse_rule
 from tools.environments.guardian import Guardian
 from tools.environments.sandbox.bubblewrap import BubblewrapSandbox
 from tools.environments.sandbox.landlock_sandbox import LandlockSandbox

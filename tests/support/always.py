@@ -9,8 +9,7 @@ from agent_core.interrupt import CancelToken
 from tools.approval.actions import Action, RunCommand
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
-from tools.approval.grants import Grants
-from tools.approval.kept_grants import KeptGrants
+from tools.approval.grants import Grants, KeptGrants
 from tools.approval.policy import Confines, Rules
 from tools.approval.questions import Answer, Question
 from tools.approval.scopes import Scope

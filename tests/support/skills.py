@@ -8,7 +8,7 @@ from agent_core.home import Home
 from agent_core.settings.model import Settings
 from agent_core.skills.making import session_skills
 from agent_core.skills.session_skills import SessionSkills
-from tools.approval.rules.rule import PermissionRule
+from tools.approval.rules import PermissionRule
 
 
 def skill_text(name: str, description: str = "Does a thing. Use it when asked.", body: str = "Do it well.") -> str:

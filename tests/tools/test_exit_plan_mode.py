@@ -9,7 +9,7 @@ import pytest
 
 import tools.exit_plan_mode  # registers the tool
 from tests.support.tool_context import PlanInMemory, call, error_of, make_context, payload
-from tools.approval.plan import PlanAnswer
+from tools.approval.approvals import PlanAnswer
 from tools.ports import Interrupt
 from tools.registry import registry
 from tools.result import ShownText

@@ -15,7 +15,7 @@ from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Rules
 from tools.approval.questions import NobodyToAsk
-from tools.approval.rules.parsing import parse_rule
+from tools.approval.rules import parse_rule
 from tools.environments.gated_ports import GatedMemory
 from tools.result import ShownDiff
 

@@ -17,7 +17,7 @@ from tools.approval.actions import WritePath
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Mode, Rules
-from tools.approval.rules.parsing import parse_rule
+from tools.approval.rules import parse_rule
 from tools.context import ToolContext
 from tools.environments.gated_ports import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem

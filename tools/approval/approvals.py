@@ -1,4 +1,4 @@
-"""A session's permissions as they stand, and the one place where its person is asked."""
+"""A session's permissions: each question is asked once, a model may judge, and a plan is left with the person's yes."""
 
 from __future__ import annotations
 
@@ -9,19 +9,45 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field, replace
 from pathlib import Path
+from typing import Literal, Protocol
 
-from tools.approval.actions import Action, RunCommand, describe
-from tools.approval.asked_time import AskedTime
+from tools.approval.actions import Action, LeavePlan, RunCommand, describe
 from tools.approval.grants import Grants, PastAnswer, PastAnswers, WiderAnswer
-from tools.approval.judge import Judge
-from tools.approval.line import Line
 from tools.approval.policy import Decision, EditPolicy, Mode, Rules, decide
-from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
+from tools.approval.questions import (
+    Answer,
+    Approver,
+    AskedTime,
+    Line,
+    NobodyToAsk,
+    OneAtATime,
+    OpenQuestion,
+    Question,
+)
 from tools.approval.scopes import Grant
-from tools.approval.waiting import OneAtATime, OpenQuestion
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
+
+# Who may say yes in the person's place: a port, since a model is asked.
+
+
+class Judge(Protocol):
+    """Judges commands whose every danger comes back by itself, inside the session's directories. Nothing else."""
+
+    def lifts(self, action: RunCommand, reason: str, interrupt: Interrupt) -> str:
+        """Why the command need not be asked about, in a few words; '' if it must be, or nobody can tell.
+
+        Args:
+            reason: what it would be asked about for, in words that follow «because it …».
+
+        Raises:
+            ToolInterrupted: the turn is over.
+        """
+        ...
+
+
+# A session's permissions as they stand, and the one place where its person is asked.
 
 log = logging.getLogger(__name__)
 
@@ -172,7 +198,7 @@ class Approvals:
 
     def note_refusal(self, actions: Sequence[Action]) -> None:
         """A call was refused this: what it named, no other call of the same answer changes unasked."""
-        from tools.approval.refused_paths import paths_of  # noqa: PLC0415 - most answers are refused nothing
+        from tools.approval.commands.command_rules import paths_of  # noqa: PLC0415 - most answers are refused nothing
 
         self.refused_now.actions += [(action, paths_of(action, self._cwd)) for action in actions]
 
@@ -185,7 +211,7 @@ class Approvals:
         refused: _Refused | None = self.refused_now
         while refused is not None:
             if refused.actions:
-                from tools.approval.refused_paths import changes_any  # noqa: PLC0415 - as above
+                from tools.approval.commands.command_rules import changes_any  # noqa: PLC0415 - as above
 
                 for each, paths in list(refused.actions):
                     if changes_any(action, paths, self._cwd):
@@ -395,3 +421,64 @@ def _wider_than(grant: Grant, question: Question) -> tuple[WiderAnswer, ...]:
         *(WiderAnswer(each, always=False, risks=question.risks) for each in reached),
         *(WiderAnswer(each, always=True, risks=question.risks) for each in question.keeps[:1]),
     )
+
+
+# Leaving plan mode: the plan is shown to the person, whose answer says in which mode the session goes on.
+
+PLAN_NOTE = (
+    "[Plan mode is on: read and think, change nothing. Commands run read-only and without network, and where no "
+    "sandbox can hold them to that, only those that surely change nothing. "
+    "Ask what is unclear. When the plan is complete, call exit_plan_mode with it. "
+    "Plan mode is over once that says so, or with a later prompt without this note.]"
+)
+"""What the model is told with a prompt that is sent in plan mode."""
+
+_OF_A_SUB_AGENT = (
+    "[Plan mode is on: read and think, change nothing. Commands run read-only and without network, and where no "
+    "sandbox can hold them to that, only those that surely change nothing. "
+    "Report what you found, and what you would change.]"
+)
+
+
+def plan_note(approvals: Approvals) -> str:
+    """What a model is told with its prompt of the session's mode; '' where it need not be told anything."""
+    if approvals.mode != "plan":
+        return ""
+    return _OF_A_SUB_AGENT if approvals.asker else PLAN_NOTE
+
+
+@dataclass(frozen=True, slots=True)
+class PlanAnswer:
+    """What came of a plan.
+
+    Attributes:
+        outcome: `elsewhere`: the session is not in plan mode, or the person left it without an answer.
+        mode: the mode that the session is in now, where the plan was approved; else None.
+        words: what the person wants changed.
+        note: why it was rejected although nobody said so (time-out, disconnect).
+    """
+
+    outcome: Literal["approved", "rejected", "elsewhere"]
+    mode: Mode | None = None
+    words: str = ""
+    note: str = ""
+
+
+def propose(approvals: Approvals, plan: str, tool_call_id: str, interrupt: Interrupt) -> PlanAnswer:
+    """Show `plan` (Markdown) to the person on the card of the call; on a yes the session's mode changes.
+
+    Raises:
+        ToolInterrupted: the turn is over.
+    """
+    answer = None
+    while answer is None:
+        seen = approvals.changes
+        if approvals.mode != "plan":
+            return PlanAnswer("elsewhere")
+        is_shown_always = approvals.edits == "ask"
+        question = Question(tool_call_id, LeavePlan(plan), "", no_explains=True, shows_edits=is_shown_always)
+        answer = approvals.put(question, interrupt, seen, lambda: approvals.mode != "plan")
+    if not answer.allowed:
+        return PlanAnswer("rejected", words=answer.words, note=answer.note)
+    mode = answer.mode or "default"
+    return PlanAnswer("approved", mode) if approvals.choose(mode, before="plan") else PlanAnswer("elsewhere")

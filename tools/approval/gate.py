@@ -17,10 +17,8 @@ from tools.approval.actions import (
     WritePath,
 )
 from tools.approval.approvals import Approvals
-from tools.approval.policy import ALLOW, Decision, brings_others_words
-from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
-from tools.approval.refusals import denied, said_no, said_no_before
-from tools.approval.rules.matching import denied_by
+from tools.approval.policy import ALLOW, Decision, brings_others_words, denied_by
+from tools.approval.questions import Answer, Approver, NobodyToAsk, Question, denied, said_no, said_no_before
 from tools.approval.scopes import lasting, reaches
 from tools.errors import Denied, ToolInterrupted
 from tools.ports import Interrupt

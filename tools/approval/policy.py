@@ -1,11 +1,9 @@
-"""The one policy: `decide` says of any action whether it may happen, must be asked for, or must not happen.
-
-It is a pure function of the action, the session's mode, the user's rules and the answers given so far.
-"""
+"""The one policy: `decide` says of any action whether it may happen, must be asked for, or must not happen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -27,15 +25,192 @@ from tools.approval.actions import (
     WritePath,
 )
 from tools.approval.commands import classify_command
-from tools.approval.commands.classes import CommandClass
-from tools.approval.dangers.finding import WORST_FIRST
+from tools.approval.commands.classes import WORST_FIRST, CommandClass
 from tools.approval.grants import PastAnswers
 from tools.approval.persistence_paths import run_later
-from tools.approval.process_input import classify_input, reads_commands
-from tools.approval.rules.matching import denied_by, is_allowed_by
-from tools.approval.rules.rule import Hit, PermissionRule
+from tools.approval.rule_patterns import covers_path, denies_host, denies_path, fits, may_fit
+from tools.approval.rules import Hit, PermissionRule, RuleKind
 from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
 from tools.light_dataclass import dataclass
+
+# Which of the user's rules mean an action.
+
+_MEMORY = "memory"  # the tool, as a rule names it
+
+
+def denied_by(action: Action, rules: Sequence[PermissionRule], roots: tuple[Path, ...]) -> Hit | None:
+    """The first denying rule that means `action`, a sure one first; None where there is none.
+
+    Args:
+        roots: the session's directories with symbolic links resolved.
+    """
+    if not rules:
+        return None
+    match action:
+        case ReadPath(path=path, shown=named):
+            names = {path, named or path}
+            found = _first(
+                rule for rule in _of("read", rules) if any(denies_path(rule, each, roots) for each in names)
+            )
+        case WritePath(path=path, shown=shown):
+            kinds: tuple[RuleKind, ...] = ("write", "delete") if action.after is None else ("write",)
+            found = _first(
+                rule
+                for kind in kinds
+                for rule in _of(kind, rules)
+                if denies_path(rule, path, roots) or denies_path(rule, shown, roots)
+            )
+        case RunCommand(command=command, cwd=cwd):
+            return _command_denied(command, cwd, rules, roots)
+        case ProcessInput(data=data, cwd=cwd):
+            return _command_denied(data, cwd, rules, roots)
+        case CallMcpTool():
+            return _mcp_denied(action, rules, roots)
+        case CallOwnTool(name=name):
+            found = _first(rule for rule in _of("tool", rules) if may_fit(rule.pattern, name))
+        case UseBrowser() | ReachHost() | ConnectHost():
+            found = _first(rule for rule in _of("host", rules) if denies_host(rule.pattern, action.place))
+        case SearchWeb(service=service):
+            found = _first(rule for rule in _of("search", rules) if may_fit(rule.pattern, service))
+        case WriteMemory(path=path):
+            by_tool = (rule for rule in _of("tool", rules) if may_fit(rule.pattern, _MEMORY))
+            found = _first(by_tool) or _first(rule for rule in _of("write", rules) if denies_path(rule, path, roots))
+        case LeavePlan() | ReadSecretFiles():
+            return None
+    return None if found is None else Hit(found)
+
+
+def is_allowed_by(
+    action: Action, rules: Sequence[PermissionRule], roots: tuple[Path, ...], *, is_risky: bool
+) -> bool:
+    """Whether an allowing rule means `action`.
+
+    Args:
+        roots: the session's directories with symbolic links resolved.
+        is_risky: the path is sensitive, the host private, the command reads credentials: only what a rule names as
+            it is is meant then.
+    """
+    if not rules:
+        return False
+    match action:
+        case ReadPath(path=path):
+            return any(covers_path(rule, path, roots, is_risky=is_risky) for rule in _of("read", rules))
+        case WritePath(path=path):
+            kind: RuleKind = "delete" if action.after is None else "write"
+            return any(covers_path(rule, path, roots, is_risky=is_risky) for rule in _of(kind, rules))
+        case RunCommand(outside=False):
+            usable = [rule for rule in _of("run", rules) if not (is_risky and rule.has_globs)]
+            if not usable:
+                return False
+            from tools.approval.commands.command_rules import is_covered_by  # noqa: PLC0415 - as below
+
+            return is_covered_by(usable, action.command, action.cwd, roots)
+        case CallMcpTool(server=server, tool=tool):
+            return not action.each and any(_is_mcp(rule.pattern, server, tool) for rule in _of("mcp", rules))
+        case CallOwnTool() | WriteMemory():
+            return any(fits(rule.pattern, _tool_of(action)) for rule in _of("tool", rules))
+        case UseBrowser() | ReachHost() | ConnectHost():
+            usable = [rule for rule in _of("host", rules) if not (is_risky and rule.has_globs)]
+            return any(fits(rule.pattern, action.place.lower()) for rule in usable)
+        case SearchWeb(service=service):
+            return any(fits(rule.pattern, service) for rule in _of("search", rules))
+        case RunCommand() | ProcessInput() | LeavePlan() | ReadSecretFiles():
+            return False
+
+
+def _of(kind: RuleKind, rules: Iterable[PermissionRule]) -> list[PermissionRule]:
+    return [rule for rule in rules if rule.kind == kind]
+
+
+def _tool_of(action: CallOwnTool | WriteMemory) -> str:
+    return action.name if isinstance(action, CallOwnTool) else _MEMORY
+
+
+def _first(rules: Iterable[PermissionRule]) -> PermissionRule | None:
+    return next(iter(rules), None)
+
+
+def _is_mcp(pattern: str, server: str, tool: str) -> bool:
+    if "/" not in pattern:
+        return fits(pattern, server)
+    wanted_server, _, wanted_tool = pattern.partition("/")
+    return fits(wanted_server, server) and fits(wanted_tool, tool)
+
+
+def _mcp_denied(action: CallMcpTool, rules: Sequence[PermissionRule], roots: tuple[Path, ...]) -> Hit | None:
+    named = _first(rule for rule in _of("mcp", rules) if _is_mcp(rule.pattern, action.server, action.tool))
+    if named is not None or action.each:
+        return None if named is None else Hit(named)
+    from tools.approval.commands.command_rules import mcp_hit_of  # noqa: PLC0415 - as below
+
+    return mcp_hit_of(action.arguments, rules, roots, only_reads=action.only_reads)
+
+
+def _command_denied(command: str, cwd: Path, rules: Sequence[PermissionRule], roots: tuple[Path, ...]) -> Hit | None:
+    from tools.approval.commands.command_rules import hit_of  # noqa: PLC0415 - loads what reads commands
+
+    return hit_of(command, cwd, rules, roots)
+
+
+# What is typed into a running program: an answer to its question, or something that has to be asked about.
+
+_MAX_ANSWER_CHARS = 64
+_TYPES = "types into a running program"
+# Ctrl-C, Ctrl-D, Escape, Enter, backspace and the keys that move. Not Tab: to a shell it is a blank, with which a
+# command line can be typed in pieces that each look like an answer.
+_KEYS = re.compile(r"(?:[\x03\x04\x1b\r\n\x7f]|\x1b[\[O][A-Z0-9;~]{1,6})*")
+# One word, as «y», «2», «my-project», «q»: without blanks, slashes, quotes and whatever else makes it a command line.
+_LETTER = re.compile(r"\w[\r\n]*")
+_ANSWER = re.compile(r"[\w.,:@+-]*[\r\n]*")
+
+
+# What a prompt for commands may get unasked: to stop it, to end it, an empty line. An arrow would bring back what
+# was typed before.
+_STOPS = re.compile(r"[\x03\x04\x1b\x7f\r\n]*")
+_PROMPTS = re.compile(
+    r"(?:ba|z|da|k|fi|c|tc)?sh|(?:i?python|pypy|irb|ruby|node|php|lua)[\d.]*|psql|mysql|sqlite3|pwsh"
+)
+
+
+def reads_commands(command: str, cwd: Path) -> bool:
+    """Whether `command` gives whoever types a prompt for commands, or runs where no sandbox holds what they type."""
+    if classify_command(command, cwd).outside:
+        return True
+    from tools.approval.commands.bash.interpreter import read_command  # noqa: PLC0415 - loaded with the first command
+
+    calls = read_command(command).invocations
+    return any(
+        _PROMPTS.fullmatch(call.program) and all(each.text.startswith("-") for each in call.arguments)
+        for call in calls
+    )
+
+
+def classify_input(data: str, *, at_prompt: bool = False) -> CommandClass:
+    """Whether typing `data` is an answer («ordinary»), something to ask about, or what no mode allows.
+
+    Args:
+        at_prompt: the program is known to run what is typed.
+
+    A program that reads commands (a shell, an interpreter) does with its input whatever it likes, and nobody can tell
+    such a program from others: so all but short answers and keys are asked about.
+    """
+    words = data.strip()
+    if at_prompt and not _STOPS.fullmatch(data) and not _LETTER.fullmatch(data):
+        found = classify_command(words)
+        return found if found.level == "forbidden" else replace(found, level="dangerous", why=found.why or _TYPES)
+    if _LETTER.fullmatch(data):
+        return CommandClass("ordinary")
+    found = classify_command(words)
+    if found.level == "forbidden" or _KEYS.fullmatch(data):
+        return found
+    if found.level in {"safe", "ordinary"} and len(words) <= _MAX_ANSWER_CHARS and _ANSWER.fullmatch(data):
+        return found
+    return replace(found, level="dangerous", why=found.why or _TYPES)
+
+
+# The one policy: `decide` says of any action whether it may happen, must be asked for, or must not happen.
+#
+# It is a pure function of the action, the session's mode, the user's rules and the answers given so far.
 
 Mode = Literal["plan", "default", "accept_edits", "dont_ask"]
 EditPolicy = Literal["mode", "ask"]
@@ -457,7 +632,7 @@ def brings_others_words(action: Action, rules: Rules) -> bool:
         case ReachHost() | ConnectHost() | SearchWeb() | UseBrowser():
             return True
         case RunCommand(command=command, cwd=cwd, outside=outside):
-            from tools.approval.rules.command_hits import looks_elsewhere  # noqa: PLC0415 - loads what reads commands
+            from tools.approval.commands.command_rules import looks_elsewhere  # noqa: PLC0415 - loads what reads commands
 
             return outside or (not rules.is_elsewhere and looks_elsewhere(command, cwd, rules.roots))
     return False

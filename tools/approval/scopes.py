@@ -1,9 +1,9 @@
-"""How far an answer reaches: this once, this same thing again, all commands or files like it, a whole server."""
+"""What else an answer may cover: the scopes that a person can grant, and their words."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -23,9 +23,11 @@ from tools.approval.actions import (
     WriteMemory,
     WritePath,
 )
-from tools.approval.command_prefix import CommandPrefix, prefix_of
+from tools.approval.commands.prefix import CommandPrefix, prefix_of
 from tools.approval.mcp_pins import ToolPin
 from tools.light_dataclass import dataclass
+
+# How far an answer reaches: this once, this same thing again, all commands or files like it, a whole server.
 
 Scope = Literal["once", "session", "prefix", "directory", "server", "web"]
 """`session` is the same thing for the rest of the session; the wider ones last as long."""
@@ -249,3 +251,39 @@ def _shown(directory: Path, roots: tuple[Path, ...]) -> str:
     root = _root_of(directory, roots)
     shown = str(directory if root is None else directory.relative_to(root.parent))
     return f"{shown.rstrip('/')}/"
+
+
+# Grants and refusals as a person reads them in a list.
+
+_WORDS: Mapping[SameKind, str] = {
+    "read": "read {0}",
+    "secrets": "let commands read the secret files of {0}",
+    "write": "edit {0}",
+    "delete": "delete {0}",
+    "run": "run `{1}` in {0}",
+    "outside": "run `{1}` in {0} without the sandbox",
+    "type": "type into `{1}`, started in {0}",
+    "mcp": "call {1} of the MCP server {0}",
+    "own": "call your tool {0}",
+    "browse": "use pages of {0}",
+    "fetch": "fetch pages of {0}",
+    "connect": "let commands reach {0}",
+    "search": "search with {0}",
+    "memory": "change what is remembered ({0})",
+}
+
+
+def words_of(grant: Grant) -> str:
+    """What it is about, on one line: «run `make test` in /srv/project»."""
+    match grant:
+        case SameThing(kind=kind, what=what):
+            words = _WORDS[kind].format(*what)
+        case CommandsLike(prefix=prefix):
+            words = f"run `{prefix.shown}` in {prefix.cwd}"
+        case FilesBelow(kind=kind, directory=directory):
+            words = f"{'read' if kind == 'read' else 'edit files'} below {directory}"
+        case OfServer(server=server):
+            words = f"call every tool of the MCP server {server}"
+        case PublicWeb():
+            words = "fetch every public web page"
+    return " ".join(words.split())

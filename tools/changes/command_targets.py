@@ -1,4 +1,4 @@
-"""What a shell command is likely to change, read from its text. Nothing is executed."""
+"""What a command is likely to change."""
 
 from __future__ import annotations
 
@@ -6,21 +6,354 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from tools.bash.peeling import unwrapped, wrapped_by
-from tools.bash.wrappers import XARGS
-from tools.changes.disk_view import DiskView
-from tools.changes.expansion import Surroundings, all_expanded, assigned, expanded, starting
-from tools.changes.file_programs import RULES
-from tools.changes.formatters import FORMATTERS, formatted
-from tools.changes.options import Arguments, bare_name, sorted_arguments
-from tools.changes.read_only import is_harmless, is_read_only
-from tools.changes.shell_reader import read_script
-from tools.changes.shell_syntax import Redirect, Script, Simple, Word
-from tools.changes.skipped_folders import is_generated
-from tools.changes.targets import Targets
+from tools.approval.commands.bash.wrappers import XARGS, unwrapped, wrapped_by
+from tools.changes.read_only import Arguments, bare_name, is_harmless, is_read_only, sorted_arguments
+from tools.changes.scan import DiskView, is_generated, reached
+from tools.changes.shell_reader import (
+    Redirect,
+    Script,
+    Simple,
+    Surroundings,
+    Word,
+    all_expanded,
+    assigned,
+    expanded,
+    read_script,
+    starting,
+)
 from tools.light_dataclass import dataclass
+
+# Collects the files that a command is likely to change.
+
+
+class Targets:
+    """The files named so far, each once, in the order of the command.
+
+    Args:
+        limit: how many files are taken; a directory that holds more goes to `unlisted`.
+        is_generated: directories by whose name nobody expects their content back; they go to `unlisted`.
+    """
+
+    def __init__(self, limit: int, is_generated: Callable[[str], bool]) -> None:
+        self._limit = limit
+        self._is_generated = is_generated
+        self._paths: dict[Path, None] = {}
+        self._unlisted: dict[Path, None] = {}
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files."""
+        return tuple(self._paths)
+
+    @property
+    def unlisted(self) -> tuple[Path, ...]:
+        """Directories that are changed as a whole and whose files are not all among `paths`."""
+        return tuple(self._unlisted)
+
+    def written(self, path: str | None, around: Surroundings) -> None:
+        """The content of the file that `path` leads to changes."""
+        self._add(path, around, follows=True)
+
+    def replaced(self, path: str | None, around: Surroundings) -> None:
+        """What stands at `path` itself goes or is replaced, be it a symbolic link."""
+        self._add(path, around, follows=False)
+
+    def tree(
+        self,
+        path: str | None,
+        around: Surroundings,
+        wanted: Callable[[str], bool] | None = None,
+        *,
+        follows: bool = False,
+    ) -> None:
+        """A file, or all files of a directory and below whose name is `wanted`."""
+        absolute = around.absolute(path) if path is not None and not around.disk.is_spent() else None
+        top = reached(absolute, follows=follows) if absolute is not None else None
+        if top is None:
+            return
+        if around.disk.is_link(str(top)) or not around.disk.is_directory(str(top)):
+            if around.disk.exists(str(top)):
+                self._take(top)
+            return
+        if self._is_generated(top.name):
+            self._unlisted[top] = None
+            return
+        for file in around.disk.files_below(str(top)):
+            if wanted and not wanted(os.path.basename(file)):  # noqa: PTH119 - a string of os.scandir
+                continue
+            if not self._take(Path(file)):
+                self._unlisted[top] = None
+                return
+        if around.disk.is_spent():
+            self._unlisted[top] = None
+
+    def copied(self, source: str, target: str, around: Surroundings) -> None:
+        """What `source` is, a file or a directory, comes to be at `target`."""
+        start = None if around.disk.is_spent() else around.absolute(source)
+        real = reached(start, follows=True) if start else None
+        if real is None or not around.disk.is_directory(str(real)):
+            self.written(target, around)
+            return
+        for file in around.disk.files_below(str(real)):
+            self.written(f"{target}/{file[len(str(real)) + 1 :]}", around)
+            if len(self._paths) >= self._limit:
+                return
+
+    def _add(self, path: str | None, around: Surroundings, *, follows: bool) -> None:
+        absolute = around.absolute(path) if path is not None and not around.disk.is_spent() else None
+        if absolute is None or (found := reached(absolute, follows=follows)) is None:
+            return
+        if not around.disk.is_directory(str(found)) or around.disk.is_link(str(found)):
+            self._take(found)
+
+    def _take(self, path: Path) -> bool:
+        if len(self._paths) >= self._limit and path not in self._paths:
+            return False
+        self._paths[path] = None
+        return True
+
+
+# Which files the usual programs write, move or delete, by their command lines.
+
+Rule = Callable[[Arguments, Targets, Surroundings], None]
+
+_TARGET_DIRECTORY = ("--target-directory", "--suffix")
+_COMPRESSED = {
+    "gzip": ".gz",
+    "gunzip": ".gz",
+    "bzip2": ".bz2",
+    "bunzip2": ".bz2",
+    "xz": ".xz",
+    "unxz": ".xz",
+    "zstd": ".zst",
+}
+
+
+def _removed(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
+    for operand in sorted_arguments(arguments, "n").operands:
+        targets.tree(operand, around)
+
+
+def _deleted(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
+    for operand in sorted_arguments(arguments, optional="rfv").operands:
+        targets.tree(operand, around)
+
+
+def _overwritten(with_value: str, long_with_value: tuple[str, ...] = ()) -> Rule:
+    def rule(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
+        for operand in sorted_arguments(arguments, with_value, long_with_value).operands:
+            targets.written(operand, around)
+
+    return rule
+
+
+def _created(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
+    for operand in sorted_arguments(arguments, "drt", ("--date", "--reference")).operands:
+        absolute = around.absolute(operand) if operand else None
+        if absolute and not around.disk.exists(absolute):
+            targets.written(operand, around)
+
+
+def _placed(with_value: str, *, removes: bool = False, is_link: bool = False) -> Rule:
+    """For `mv`, `cp`, `install`, `ln`: sources, then where they come to be."""
+
+    def rule(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
+        line = sorted_arguments(arguments, with_value, _TARGET_DIRECTORY)
+        folder = line.value("-t", "--target-directory")
+        sources, target = line.operands, folder
+        if not folder and sources:
+            sources, target = sources[:-1], sources[-1]
+        if is_link and len(line.operands) == 1 and not folder:
+            sources, target = line.operands, "."
+        if removes:
+            for source in sources:
+                targets.tree(source, around)
+        absolute = around.absolute(target) if target else None
+        if target is None or absolute is None:
+            return
+        into = bool(folder) or (not line.has("-T") and around.disk.is_directory(absolute))
+        for source in sources:
+            if source is None:
+                continue
+            place = f"{target}/{PurePosixPath(source).name}" if into else target
+            if is_link:
+                targets.replaced(place, around)
+            else:
+                targets.copied(source, place, around)
+
+    return rule
+
+
+def _mode_changed(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
+    # `-x` is a mode here, not an option.
+    operands = [
+        argument for argument in arguments if argument is None or not re.fullmatch(r"--.*|-[Rcfv]+", argument)
+    ]
+    for operand in (
+        operands if any(a is not None and a.startswith("--reference") for a in arguments) else operands[1:]
+    ):
+        targets.tree(operand, around, follows=True)
+
+
+def _edited_by_sed(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
+    line = sorted_arguments(arguments, "efl", ("--expression", "--file"), optional="i")
+    if not line.has("-i", "--in-place"):
+        return
+    files = line.operands if line.has("-e", "-f", "--expression", "--file") else line.operands[1:]
+    _in_place(files, line.value("-i", "--in-place") or "", targets, around)
+
+
+def _edited_by_perl(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
+    line = sorted_arguments(arguments, "eEIMmF", optional="i")
+    if line.has("-i"):
+        files = line.operands if line.has("-e", "-E") else line.operands[1:]
+        _in_place(files, line.value("-i") or "", targets, around)
+
+
+def _in_place(files: Arguments, suffix: str, targets: Targets, around: Surroundings) -> None:
+    for file in files:
+        targets.replaced(file, around)
+        targets.written(file, around)
+        if file and suffix and "*" not in suffix:
+            targets.replaced(file + suffix, around)
+
+
+def _edited_by_awk(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
+    line = sorted_arguments(arguments, "ivfFe", ("--include", "--file", "--assign"))
+    if "inplace" in {line.value("-i"), line.value("--include")}:
+        _in_place(line.operands if line.has("-f", "--file", "-e") else line.operands[1:], "", targets, around)
+
+
+def _output(*options: str, with_value: str) -> Rule:
+    def rule(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
+        line = sorted_arguments(arguments, with_value, [name for name in options if name.startswith("--")])
+        for name in options:
+            if line.has(name):
+                targets.written(line.value(name), around)
+
+    return rule
+
+
+def _copied_blocks(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
+    for argument in arguments:
+        if argument and argument.startswith("of="):
+            targets.written(argument[3:], around)
+
+
+def _patched(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
+    line = sorted_arguments(arguments, "piodDFBVYzrg", ("--input", "--output", "--directory", "--strip"))
+    targets.written(line.value("-o", "--output"), around)
+    targets.written((*line.operands, None)[0], around)
+
+
+def _compressed(suffix: str) -> Rule:
+    def rule(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
+        for operand in sorted_arguments(arguments, "S").operands:
+            if operand:
+                targets.replaced(operand, around)
+                targets.replaced(
+                    operand.removesuffix(suffix) if operand.endswith(suffix) else operand + suffix, around
+                )
+
+    return rule
+
+
+RULES: Mapping[str, Rule] = {
+    "rm": _removed,
+    "unlink": _deleted,
+    "shred": _removed,
+    "srm": _deleted,
+    "trash": _deleted,
+    "rimraf": _deleted,
+    "truncate": _overwritten("sr", ("--size", "--reference")),
+    "tee": _overwritten(""),
+    "sponge": _overwritten(""),
+    "touch": _created,
+    "mv": _placed("tS", removes=True),
+    "cp": _placed("tS"),
+    "install": _placed("tSmog"),
+    "ln": _placed("tS", is_link=True),
+    "chmod": _mode_changed,
+    "sed": _edited_by_sed,
+    "gsed": _edited_by_sed,
+    "perl": _edited_by_perl,
+    "ruby": _edited_by_perl,
+    "awk": _edited_by_awk,
+    "gawk": _edited_by_awk,
+    "sort": _output("-o", "--output", with_value="okStT"),
+    "shuf": _output("-o", "--output", with_value="oin"),
+    "tree": _output("-o", with_value="oLPIHT"),
+    "curl": _output("-o", "--output", with_value="oXHduAbFeTK"),
+    "wget": _output("-O", "--output-document", with_value="OPUo"),
+    "gcc": _output("-o", with_value="oIDLlx"),
+    "g++": _output("-o", with_value="oIDLlx"),
+    "cc": _output("-o", with_value="oIDLlx"),
+    "clang": _output("-o", with_value="oIDLlx"),
+    "pandoc": _output("-o", "--output", with_value="oftV"),
+    "dd": _copied_blocks,
+    "patch": _patched,
+} | {name: _compressed(suffix) for name, suffix in _COMPRESSED.items()}
+
+
+# Formatters: programs that rewrite the source files that they are given.
+
+_PYTHON_FILES = (".py", ".pyi", ".ipynb")
+_WEB = (".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".vue", ".svelte", ".css", ".scss", ".less", ".html", ".json",
+        ".md", ".mdx", ".yaml", ".yml", ".graphql")  # fmt: skip
+_C = (".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".m", ".mm", ".java", ".proto", ".cs")
+
+
+@dataclass(frozen=True, slots=True)
+class Formatter:
+    """What makes a program rewrite files.
+
+    Attributes:
+        suffixes: of the files that it looks for in directories.
+        only_with: it rewrites only with one of these arguments; always where there are none.
+        never_with: it only looks with one of these.
+    """
+
+    suffixes: tuple[str, ...]
+    only_with: tuple[str, ...] = ()
+    never_with: tuple[str, ...] = ()
+
+
+FORMATTERS: Mapping[str, Formatter] = {
+    "black": Formatter(_PYTHON_FILES, never_with=("--check", "--diff")),
+    "isort": Formatter(_PYTHON_FILES, never_with=("--check", "--check-only", "-c", "--diff")),
+    "ruff": Formatter(_PYTHON_FILES, ("format", "--fix", "--fix-only", "--unsafe-fixes"), ("--check", "--diff")),
+    "autopep8": Formatter(_PYTHON_FILES, ("-i", "--in-place")),
+    "yapf": Formatter(_PYTHON_FILES, ("-i", "--in-place")),
+    "autoflake": Formatter(_PYTHON_FILES, ("-i", "--in-place")),
+    "pyupgrade": Formatter(_PYTHON_FILES),
+    "prettier": Formatter(_WEB, ("-w", "--write")),
+    "eslint": Formatter(_WEB, ("--fix",)),
+    "biome": Formatter(_WEB, ("--write", "--apply", "--fix", "--apply-unsafe")),
+    "stylelint": Formatter(_WEB, ("--fix",)),
+    "gofmt": Formatter((".go",), ("-w",)),
+    "goimports": Formatter((".go",), ("-w",)),
+    "rustfmt": Formatter((".rs",), never_with=("--check",)),
+    "clang-format": Formatter(_C, ("-i",)),
+    "shfmt": Formatter((".sh", ".bash"), ("-w", "--write")),
+    "stylua": Formatter((".lua",), never_with=("--check",)),
+}
+
+
+def formatted(formatter: Formatter, arguments: Arguments, targets: Targets, around: Surroundings) -> None:
+    """Collect the files that a formatter rewrites: every argument that is a path."""
+    given = {argument for argument in arguments if argument}
+    if formatter.only_with and not given.intersection(formatter.only_with):
+        return
+    if given.intersection(formatter.never_with):
+        return
+    for argument in arguments:
+        if argument and not argument.startswith("-"):
+            targets.tree(argument, around, lambda name: name.endswith(formatter.suffixes), follows=True)
+
+
+# What a shell command is likely to change, read from its text. Nothing is executed.
 
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
 _KEYWORDS = frozenset(

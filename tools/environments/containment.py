@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools.approval.actions import ConnectHost, WritePath
-from tools.approval.asked_time import Stopwatch
 from tools.approval.commands import classify_command
 from tools.approval.gate import Gate
 from tools.approval.persistence_paths import PACKAGE_MANAGERS, run_later
 from tools.approval.policy import Confines, Decision
-from tools.approval.searching import looks_of_git, searches_below
-from tools.changes.skipped_folders import is_generated
+from tools.approval.questions import Stopwatch
+from tools.approval.sensitive import looks_of_git, searches_below
+from tools.changes.scan import is_generated
 from tools.environments.persistence_watch import KeptPlaces, PlaceChange, Snapshot
 from tools.environments.sandbox.places import WorkspaceSecrets
 from tools.environments.sandbox.port import HOLDING, Confinement, Level, Limits, Network, Sandbox
@@ -212,7 +212,7 @@ def _comes_along(change: PlaceChange, changes: Sequence[PlaceChange], command: s
 @functools.lru_cache(maxsize=64)
 def installers(command: str, cwd: Path) -> frozenset[str]:
     """The package managers that a command runs so that they change what is installed."""
-    from tools.bash.read import read_command  # noqa: PLC0415 - much to load, and a start needs none of it
+    from tools.approval.commands.bash.interpreter import read_command  # noqa: PLC0415 - much to load, and a start needs none of it
 
     found: set[str] = set()
     for call in read_command(command, cwd).invocations:

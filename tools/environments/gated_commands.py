@@ -13,8 +13,8 @@ from tools.approval.actions import ProcessInput, ReadPath, ReadSecretFiles, RunC
 from tools.approval.commands import classify_command
 from tools.approval.gate import Gate
 from tools.approval.policy import Decision, decide
-from tools.approval.refusals import denied as denied_by_policy
-from tools.approval.refusals import kept_in
+from tools.approval.questions import denied as denied_by_policy
+from tools.approval.questions import kept_in
 from tools.environments.containment import Containment, InGit, look_after, may_bring_anything, written_place
 from tools.environments.persistence_watch import AgreedWrites
 from tools.environments.sandbox.places import words_in
@@ -239,7 +239,7 @@ def _replaces_files(action: RunCommand, exposed: _Paths) -> bool:
             return True
     if "rm" not in words:
         return False
-    from tools.bash.read import read_command  # noqa: PLC0415 - much to load, and a start needs none of it
+    from tools.approval.commands.bash.interpreter import read_command  # noqa: PLC0415 - much to load, and a start needs none of it
 
     calls = [call for call in read_command(action.command, action.cwd).invocations if call.program == "rm"]
     texts = [(call.cwd or "/", one.text) for call in calls for one in call.arguments if "\0" not in one.text]

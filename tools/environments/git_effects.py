@@ -21,12 +21,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tools.approval.commands.bash.reading import UNKNOWN, Argument, Invocation, git_words, sets_git_up
 from tools.approval.persistence_paths import is_git_name, run_later
-from tools.bash.git_words import git_words, sets_git_up
-from tools.bash.reading import UNKNOWN, Argument, Invocation
-from tools.changes.options import CommandLine, sorted_arguments
-from tools.changes.records import ObservationLimits
-from tools.changes.skipped_folders import is_generated
+from tools.changes.facts import ObservationLimits
+from tools.changes.read_only import CommandLine, sorted_arguments
+from tools.changes.scan import is_generated
 from tools.environments.git import Git, Repository, borrowed, find_repository
 from tools.environments.persistence_paths import MOST_BYTES, all_settings, read_file, runs_the_same
 from tools.environments.temp_directories import own_directory
@@ -117,7 +116,7 @@ def git_effects(
     """
     if "git" not in command or sys.platform == "win32" or sets_git_up(command):
         return NO_EFFECTS
-    from tools.bash.read import read_command  # noqa: PLC0415 - much to load, and a start needs none of it
+    from tools.approval.commands.bash.interpreter import read_command  # noqa: PLC0415 - much to load, and a start needs none of it
 
     calls = [call for call in read_command(command, cwd).invocations if _is_followed(call)]
     if not calls:

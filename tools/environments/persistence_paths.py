@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tools.approval.persistence_paths import Step, anywhere, exceptions
 from tools.changes.facts import CLOCK_STEP_NS
-from tools.changes.skipped_folders import is_generated
+from tools.changes.scan import is_generated
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_NOCTTY, O_NONBLOCK
 

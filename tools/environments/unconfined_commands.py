@@ -14,9 +14,9 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from tools.bash.builtins import BUILTINS
-from tools.bash.read import read_command
-from tools.bash.reading import Invocation
+from tools.approval.commands.bash.calls import BUILTINS
+from tools.approval.commands.bash.interpreter import read_command
+from tools.approval.commands.bash.reading import Invocation
 from tools.environments.child_env import child_environment
 from tools.environments.program_finder import PROGRAMS, first_on_path
 from tools.light_dataclass import dataclass

@@ -309,7 +309,7 @@ def _short(text: str) -> str:
 
 
 def _tree(command: str) -> Node | None:
-    from tools.bash.grammar import NoGrammar, parse  # noqa: PLC0415 - only for pipes
+    from tools.approval.commands.bash.reading import NoGrammar, parse  # noqa: PLC0415 - only for pipes
 
     try:
         return parse(command)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from tools.bash.reading import Invocation, Reading
+    from tools.approval.commands.bash.reading import Invocation, Reading
 
 Needs = Literal["keys", "lines", "editor"]
 """What a program wants: a screen and keys; lines of input; or it opens the user's editor."""
@@ -228,7 +228,7 @@ def waits_for_input(
     """
     if (background and pty) or _NAMES.isdisjoint(re.findall(r"[A-Za-z][\w-]*", command)):
         return ""
-    from tools.bash.read import read_command  # noqa: PLC0415 - loaded with the first command that may be one
+    from tools.approval.commands.bash.interpreter import read_command  # noqa: PLC0415 - loaded with the first command that may be one
 
     reading = read_command(command, cwd)
     if reading.doubts or _sets_editor(reading) or any(map(_EDITORS_SET.fullmatch, variables)):
@@ -299,7 +299,7 @@ def _is_waiting(when: Interactive, words: Sequence[str]) -> bool:
 
 def _with_verb(call: Invocation, words: Sequence[str]) -> tuple[str, _Verb] | None:
     if call.program == "git":
-        from tools.bash.git_words import git_words  # noqa: PLC0415 - as above
+        from tools.approval.commands.bash.reading import git_words  # noqa: PLC0415 - as above
 
         git = git_words(call)
         if git.command is None or any(_EDITOR_OPTION.match(value.text) for _, value in git.options):

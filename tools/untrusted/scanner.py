@@ -1,23 +1,183 @@
-"""Looks through text that others wrote for attacks on the agent. It warns and blocks; it proves nothing harmless."""
+"""Scans text that others wrote for injected instructions."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 
-from tools.untrusted.encoded import decoded_runs
-from tools.untrusted.folding import disguises, folded
+from tools.untrusted.attack_patterns import (
+    LANGUAGES,
+    OVERRIDING,
+    Family,
+    Kind,
+    Pattern,
+    ScanResult,
+    Threat,
+    disguises,
+    folded,
+)
 from tools.untrusted.invisible import Hidden, hidden_in, made_visible, without_hidden
-from tools.untrusted.patterns.deeds import DEEDS
-from tools.untrusted.patterns.hiding import HIDING
-from tools.untrusted.patterns.languages import LANGUAGES
-from tools.untrusted.patterns.overriding import OVERRIDING
-from tools.untrusted.patterns.pattern import Pattern
-from tools.untrusted.patterns.roles import ROLES
-from tools.untrusted.quoting import Quoting
-from tools.untrusted.threats import Family, Kind, ScanResult, Threat
-from tools.untrusted.wording import Words
+from tools.untrusted.payload_patterns import DEEDS, HIDING, ROLES
+
+# Text that is hidden in an encoding: base64 and hexadecimal runs that decode to readable text.
+
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,8000}={0,2}")
+_HEX = re.compile(r"(?<![0-9A-Za-z])(?:[0-9A-Fa-f]{2}[ :]?){20,4000}(?![0-9A-Za-z])")
+_LEAST = 24
+_MOST_RUNS = 64
+_MOST_CHARS = 40_000
+_LEAST_LETTERS = 0.7
+
+
+def decoded_runs(text: str) -> Iterator[tuple[int, str]]:
+    """Where runs begin that decode to readable text, and that text; bounded in number and length."""
+    seen = 0
+    for count, (start, run) in enumerate(_runs(text)):
+        seen += len(run)
+        if count >= _MOST_RUNS or seen > _MOST_CHARS:
+            return
+        if readable := _readable(_decoded(run)):
+            yield start, readable
+
+
+def _runs(text: str) -> Iterator[tuple[int, str]]:
+    for word in sorted(word for word in set(text.split()) if len(word) >= _LEAST):
+        for found in _BASE64.finditer(word):
+            yield text.find(found[0]), found[0]
+    # A text in hexadecimal digits with spaces between has the space itself among them.
+    if " 20 " in text or ":20:" in text:
+        for found in _HEX.finditer(text):
+            yield found.start(), found[0]
+
+
+def _decoded(run: str) -> bytes:
+    packed = run.replace(" ", "").replace(":", "")
+    if all(sign in "0123456789abcdefABCDEF" for sign in packed):
+        return bytes.fromhex(packed[: len(packed) // 2 * 2])
+    plain = packed.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        return base64.b64decode(plain[: len(plain) - (len(plain) % 4 == 1)] + "=" * (-len(plain) % 4))
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _readable(data: bytes) -> str:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return ""
+    letters = sum(sign.isalnum() or sign.isspace() for sign in text)
+    return text if letters > len(text) * _LEAST_LETTERS and " " in text else ""
+
+
+# Whether a text talks about attacks, and which places in it are quotations.
+
+_ABOUT = re.compile(
+    r"prompt[\W_]{0,3}injection|jailbreak|red[\W_]?team|adversarial"
+    r"|injection (?:attack|attempt|test|pattern|detect)\w{0,4}"
+    r"|untrusted (?:text|input|content|data)|\bowasp\b|malicious (?:prompt|instruction|input|content)s?"
+)
+_QUOTES = "\"'`"
+_OPENING, _CLOSING = "“«„「『", "”»“」』"
+
+
+class Quoting:
+    """Of one folded text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._is_about: bool | None = None
+        self._fences: list[int] | None = None
+
+    def is_quoted(self, place: int) -> bool:
+        """Whether the place is within quotes, code or a quoted line, in a text about attacks."""
+        if self._is_about is None:
+            self._is_about = _ABOUT.search(self._text) is not None
+        return self._is_about and (self._is_in_line_quotes(place) or self._is_in_fence(place))
+
+    def _is_in_line_quotes(self, place: int) -> bool:
+        begin = self._text.rfind("\n", 0, place) + 1
+        before = self._text[begin:place]
+        if before.lstrip().startswith(">"):
+            return True
+        if any(before.count(quote) % 2 for quote in _QUOTES):
+            return True
+        opened = sum(before.count(sign) for sign in _OPENING)
+        return opened > sum(before.count(sign) for sign in _CLOSING if sign not in _OPENING)
+
+    def _is_in_fence(self, place: int) -> bool:
+        if self._fences is None:
+            self._fences = [found.start() for found in re.finditer(r"(?m)^[ \t]{0,8}(?:```|~~~)", self._text)]
+        return sum(1 for fence in self._fences if fence < place) % 2 == 1
+
+
+# The words of a folded text, and the places in it where words of several sets stand near each other.
+#
+# Looking for every pattern everywhere would take a hundred times as long.
+
+_WORD = re.compile(r"\w+")
+_NEAR, _STEP = 120, 60
+"""Characters between two words that belong together, at most; and how far each look for a word goes."""
+
+
+class Words:
+    """Of one text. Not safe for several threads."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.words: list[str] = _WORD.findall(text)
+        self._counts = Counter(self.words)
+        self.known = frozenset(self._counts)
+        self._present: dict[frozenset[str], frozenset[str]] = {}
+        self._frequency: dict[frozenset[str], int] = {}
+        self._around: dict[frozenset[str], list[tuple[int, int]]] = {}
+
+    def places_for(self, needs: Sequence[frozenset[str]]) -> list[tuple[int, int]]:
+        """The stretches of the text, apart from each other, with a word of each set of `needs` close together."""
+        groups = []
+        for need in needs:
+            present = self._present.get(need)
+            if present is None:
+                present = self._present[need] = need & self.known
+                self._frequency[present] = sum(self._counts[word] for word in present)
+            if not present:
+                return []
+            groups.append(present)
+        groups.sort(key=self._frequency.__getitem__)
+        return [
+            (start, end)
+            for start, end in self._stretches(groups[0])
+            if all(self._has_one(group, start, end) for group in groups[1:])
+        ]
+
+    def _has_one(self, group: Collection[str], start: int, end: int) -> bool:
+        return any(self.text.find(word, start, end) >= 0 for word in group)
+
+    def _stretches(self, group: frozenset[str]) -> list[tuple[int, int]]:
+        """What is around the words of `group`, also where they are parts of other words."""
+        if group not in self._around:
+            merged: list[tuple[int, int]] = []
+            for start, end in sorted(stretch for word in group for stretch in self._around_word(word)):
+                if merged and start <= merged[-1][1]:
+                    merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+                else:
+                    merged.append((start, end))
+            self._around[group] = merged
+        return self._around[group]
+
+    def _around_word(self, word: str) -> Iterator[tuple[int, int]]:
+        place = self.text.find(word)
+        while place >= 0:
+            # Wide enough for what is passed over, too.
+            yield max(0, place - _NEAR), min(len(self.text), place + _STEP + _NEAR)
+            place = self.text.find(word, place + _STEP)
+
+
+# Looks through text that others wrote for attacks on the agent. It warns and blocks; it proves nothing harmless.
 
 _BEFORE_LINE = re.compile(r"\W*\n")
 _BLOCKED: frozenset[Kind] = frozenset({"context", "skill", "memory"})

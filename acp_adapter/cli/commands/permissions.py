@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from acp_adapter.cli.terminal.failing import say_failed
 from acp_adapter.cli.terminal.safe_text import one_line, safe_text
 from agent_core.errors import HermesError
-from tools.approval.grants import listed_grant
-from tools.approval.kept_file import KeptGrantsError
-from tools.approval.kept_grants import FILE_NAME, KeptGrants
+from tools.approval.grants import FILE_NAME, KeptGrants, listed_grant
+from tools.approval.permissions_file import KeptGrantsError
 
 FAILED = 1
 _EPILOG = """\

@@ -10,7 +10,7 @@ from agent_core.prompt.context_files.reading import Region
 from agent_core.prompt.context_files.settings import ContextFileSettings
 from agent_core.workspace import Workspace
 from tools.approval.actions import ReadPath
-from tools.approval.rules.matching import denied_by
+from tools.approval.policy import denied_by
 from tools.approval.sensitive import why_sensitive
 
 

@@ -21,7 +21,7 @@ from agent_core.sessions.files.keeping import (
 from agent_core.sessions.files.looking import NOTHING, UNKNOWN, FileState, kept_mode, look, sha256
 from agent_core.sessions.files.paths import missing_folders, settled, shown_path
 from agent_core.sessions.files.version_rows import Change, Origin, folder_changed, folder_made
-from tools.changes.held_content import ContentCache
+from tools.changes.facts import ContentCache
 from tools.changes.observation import FileBefore, FileDifference, Observation, ObservationLimits
 from tools.light_dataclass import dataclass
 from tools.ports import CommandSpec, TakeBack, nothing_noted

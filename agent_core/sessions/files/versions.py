@@ -13,7 +13,7 @@ from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.files.call_history import CallHistory
 from agent_core.sessions.files.keeping import Keeper, Queue, VersionLimits
 from agent_core.sessions.files.pruning import contents_of, contents_unused_since, drop_unreferenced, prune
-from tools.changes.held_content import ContentCache
+from tools.changes.facts import ContentCache
 
 __all__ = ["FileVersions", "VersionLimits"]
 

@@ -18,11 +18,10 @@ from tests.support.mcp_servers import plain, rich, with_tools
 from tests.support.tool_context import ScriptedApprover
 from tests.support.waiting import wait_until
 from tools.approval.gate import Approvals, Gate
-from tools.approval.grants import Grants
-from tools.approval.kept_grants import KeptGrants
+from tools.approval.grants import Grants, KeptGrants
 from tools.approval.policy import Rules
 from tools.approval.questions import Answer, Question
-from tools.approval.rules.parsing import parse_rule
+from tools.approval.rules import parse_rule
 from tools.environments.gated_ports import GatedMcpTools
 from tools.errors import Denied
 from tools.ports import Interrupt

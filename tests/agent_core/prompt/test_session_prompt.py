@@ -18,7 +18,7 @@ from tests.support.agents import Ears, make_agent
 from tests.support.choices import choice_for
 from tests.support.scripted_provider import ScriptedProvider, says
 from tests.support.settings_files import configure
-from tools.approval.rules.parsing import parse_rule
+from tools.approval.rules import parse_rule
 from tools.environments.guardian import Guardian
 
 

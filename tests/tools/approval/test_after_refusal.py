@@ -16,7 +16,7 @@ from tools.approval.actions import Action, CallMcpTool, ReadPath, RunCommand, Wr
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Confines, Mode, Rules
-from tools.approval.rules.parsing import parse_rule
+from tools.approval.rules import parse_rule
 from tools.errors import Denied
 
 

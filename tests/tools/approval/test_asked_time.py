@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tools.approval import asked_time
-from tools.approval.asked_time import AskedTime
+from tools.approval import questions
+from tools.approval.questions import AskedTime
 
 
 class Clock:
@@ -15,7 +15,7 @@ class Clock:
 
 def test_questions_of_calls_that_a_watched_call_makes_count_once(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(asked_time, "time", clock)
+    monkeypatch.setattr(questions, "time", clock)
     asked = AskedTime()
     with asked.watching("program") as watch:
         with asked.asking_for("program"):

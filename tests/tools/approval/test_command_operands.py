@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.approval.command_prefix import prefix_of
+from tools.approval.commands.prefix import prefix_of
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.each import each
-from tools.approval.command_prefix import plain_words, prefix_of
+from tools.approval.commands.prefix import plain_words, prefix_of
 
 CWD = Path("/srv/project")
 

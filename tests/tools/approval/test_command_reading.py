@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.support.each import each
-from tools.approval.command_reading import first_match, lines_of, outside_quotes, readings
-from tools.bash.read import read_command
+from tools.approval.commands.bash.interpreter import read_command
+from tools.approval.commands.classification import first_match, lines_of, outside_quotes, readings
 
 REMOVING = "rm -rf x"
 

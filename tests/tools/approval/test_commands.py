@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.each import each
-from tools.approval.command_patterns import DANGEROUS_PATTERNS
 from tools.approval.commands import classify_command, detect_dangerous_command
+from tools.approval.commands.classes import DANGEROUS_PATTERNS
 
 PROJECT = Path("/srv/team/project")
 
@@ -250,8 +250,8 @@ def test_what_is_no_valid_bash_is_searched_for_what_it_names(command):
 
 _HOSTILE = """
 import itertools
-from tools.approval.command_patterns import DANGEROUS_PATTERNS, LOOSE_PATTERNS
-from tools.approval.command_reading import _compiled
+from tools.approval.commands.classes import DANGEROUS_PATTERNS, LOOSE_PATTERNS
+from tools.approval.commands.classification import _compiled
 from tools.approval.commands import classify_command
 
 HEADS = (

@@ -12,11 +12,10 @@ from tests.support.tool_context import ScriptedApprover
 from tools.approval.actions import ReadPath, RunCommand, WritePath
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
-from tools.approval.grants import Grants
-from tools.approval.kept_grants import KeptGrants
+from tools.approval.grants import Grants, KeptGrants
 from tools.approval.policy import Confines, Rules
 from tools.approval.questions import Answer
-from tools.approval.rules.parsing import parse_rule
+from tools.approval.rules import parse_rule
 from tools.errors import Denied, ToolInterrupted
 
 READ_INSIDE = ReadPath(ROOT / "a.py")

@@ -8,7 +8,7 @@ from tests.support.each import each
 from tests.support.mcp_actions import mcp_call
 from tools.approval.actions import ReadPath, RunCommand, WritePath
 from tools.approval.grants import Grants
-from tools.approval.kept_file import KeptGrantsError
+from tools.approval.permissions_file import KeptGrantsError
 from tools.approval.policy import Rules, decide
 from tools.approval.scopes import FilesBelow, OfServer, reaches
 

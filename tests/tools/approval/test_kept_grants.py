@@ -20,9 +20,8 @@ from tools.approval.actions import (
     SearchWeb,
     WritePath,
 )
-from tools.approval.grants import Grants
-from tools.approval.kept_file import HEADER, KeptGrantsError
-from tools.approval.kept_grants import KeptGrants
+from tools.approval.grants import Grants, KeptGrants
+from tools.approval.permissions_file import HEADER, KeptGrantsError
 from tools.approval.scopes import OfServer, PublicWeb, SameThing, lasting, reaches
 
 
@@ -157,7 +156,7 @@ def test_another_session_sees_at_once_what_was_added_and_taken_back(root, file):
 _ADD_MANY = """
 import sys
 from pathlib import Path
-from tools.approval.kept_grants import KeptGrants
+from tools.approval.grants import KeptGrants
 from tools.approval.scopes import SameThing
 file, root, name = sys.argv[1:]
 kept = KeptGrants(Path(file))

@@ -4,8 +4,7 @@ import pytest
 
 from tests.support.gate_calls import EDIT, YES, Calls, Case, SlowApprover
 from tests.support.waiting import wait_until
-from tools.approval.line import Line
-from tools.approval.questions import Answer
+from tools.approval.questions import Answer, Line
 
 IDS = ["call-0", "call-1", "call-2"]
 

@@ -27,7 +27,7 @@ from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Confines, EditPolicy, Mode, Rules
 from tools.approval.questions import NobodyToAsk
-from tools.approval.rules.parsing import parse_rule
+from tools.approval.rules import parse_rule
 from tools.errors import Denied
 
 CONFINED = Confines(lambda: "")

@@ -9,8 +9,7 @@ import pytest
 from agent_core.interrupt import CancelToken
 from tests.support.waiting import wait_until
 from tools.approval.actions import LeavePlan
-from tools.approval.approvals import Approvals
-from tools.approval.plan import PlanAnswer, propose
+from tools.approval.approvals import Approvals, PlanAnswer, propose
 from tools.approval.policy import Rules
 from tools.approval.questions import Answer
 from tools.errors import ToolInterrupted

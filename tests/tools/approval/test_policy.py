@@ -25,7 +25,7 @@ from tools.approval.actions import (
 )
 from tools.approval.grants import Grants
 from tools.approval.policy import Confines, Rules, decide
-from tools.approval.rules.parsing import parse_rule
+from tools.approval.rules import parse_rule
 from tools.approval.scopes import SameThing, reaches
 
 ROOT = Path("/srv/project")

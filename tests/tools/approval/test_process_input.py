@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.each import each
-from tools.approval.process_input import classify_input, reads_commands
+from tools.approval.policy import classify_input, reads_commands
 
 
 @each("data", ["y\n", "r\n", "w", "2\n", "my-project\n", "q", "\x03", "\r", "\x1b[A", "v1.2\n", "yes\r\n"])

@@ -11,8 +11,7 @@ from tests.support.each import each
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context
 from tools.approval.actions import Action, ReadSecretFiles, RunCommand, WritePath
 from tools.approval.policy import Decision
-from tools.approval.questions import Answer
-from tools.approval.refusals import denied, said_no, said_no_before
+from tools.approval.questions import Answer, denied, said_no, said_no_before
 from tools.result import ShownText, error
 
 _ROOT = Path("/srv")

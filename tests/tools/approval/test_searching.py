@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.support.each import each
-from tools.approval.searching import looks_of_git, searches_below
+from tools.approval.sensitive import looks_of_git, searches_below
 
 _CWD = Path("/srv/project")
 

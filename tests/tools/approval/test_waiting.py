@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from agent_core.interrupt import CancelToken
-from tools.approval.waiting import OneAtATime, OpenQuestion
+from tools.approval.questions import OneAtATime, OpenQuestion
 from tools.errors import ToolInterrupted
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.always import AlwaysSession
 from tests.support.each import each
-from tools.bash.wrappers import WRAPPERS, Wrapper
+from tools.approval.commands.bash.wrappers import WRAPPERS, Wrapper
 
 _OTHERS = ("make deploy", "./upload.sh")
 _RUNNERS = [

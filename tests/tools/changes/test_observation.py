@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.waiting import outlast_the_clock
-from tools.changes.held_content import ContentCache
+from tools.changes.facts import ContentCache
 from tools.changes.observation import UNKNOWN_HASH, FileDifference, Observation, ObservationLimits
 from tools.ports import CommandSpec
 

@@ -8,7 +8,7 @@ from tools.approval.actions import ReadPath, RunCommand, WritePath
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Rules
-from tools.approval.rules.parsing import parse_rule
+from tools.approval.rules import parse_rule
 from tools.environments.atomic_writes import FileChange
 from tools.environments.gated_ports import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem

@@ -20,7 +20,7 @@ from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Mode, Rules
 from tools.approval.questions import Answer, Question
-from tools.approval.rules.parsing import parse_rule
+from tools.approval.rules import parse_rule
 from tools.environments import git_effects as subject
 from tools.environments.containment import Containment, Grounds
 from tools.environments.gated_commands import GatedEnvironment, GatedProcesses

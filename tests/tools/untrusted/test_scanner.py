@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from tests.support.each import each
 from tests.tools.untrusted.samples import attacks, harmless
+from tools.untrusted.attack_patterns import FAMILY_WORDS
 from tools.untrusted.scanner import scan
-from tools.untrusted.threats import FAMILY_WORDS
 
 ATTACKS = [*attacks(), *attacks("unseen.txt")]
 HARMLESS = list(harmless())

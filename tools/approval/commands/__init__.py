@@ -18,14 +18,14 @@ def classify_command(command: str, cwd: Path | None = None, roots: tuple[Path, .
         cwd: where it would run, absolute; relative paths count as inside where it is not known.
         roots: what the session may change, absolute; `cwd` where there are none.
     """
-    from tools.approval.classifying import classify  # noqa: PLC0415 - much to load, and a start needs none of it
+    from tools.approval.commands.classification import classify  # noqa: PLC0415 - much to load, and a start needs none of it
 
     return classify(command, cwd, roots)
 
 
 def load_classifier() -> None:
     """Import what `classify_command` needs, so that the first command does not wait for it."""
-    import tools.approval.classifying  # noqa: F401, PLC0415 - that is what it is for
+    import tools.approval.commands.classification  # noqa: F401, PLC0415 - that is what it is for
 
 
 def detect_dangerous_command(command: str) -> tuple[bool, str]:

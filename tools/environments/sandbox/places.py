@@ -76,8 +76,8 @@ class WorkspaceSecrets:
     def behind(self, command: str, cwd: Path) -> tuple[Path, ...]:
         """Secret files that links among a command's words lead to, and those of directories that it compares."""
         # Much to load, and where a sandbox hides secrets none of it is needed.
-        from tools.approval.rules.named import paths_named  # noqa: PLC0415
-        from tools.bash.read import read_command  # noqa: PLC0415
+        from tools.approval.commands.bash.interpreter import read_command  # noqa: PLC0415
+        from tools.approval.commands.command_rules import paths_named  # noqa: PLC0415
 
         found = dict.fromkeys(self._led_to(cwd, cwd))
         for invocation in read_command(command, cwd).invocations:
@@ -91,7 +91,7 @@ class WorkspaceSecrets:
 
     def _led_to(self, path: Path, cwd: Path) -> Iterator[Path]:
         """Where a path leads, if that is another place than it says and one for secrets."""
-        from tools.approval.harmless.secrets import is_open_path  # noqa: PLC0415 - as above
+        from tools.approval.commands.harmless_forms import is_open_path  # noqa: PLC0415 - as above
 
         real = Path(os.path.realpath(path))
         said = (

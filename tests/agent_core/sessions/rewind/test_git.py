@@ -11,7 +11,7 @@ import pytest
 
 from agent_core.sessions.files.versions import VersionLimits
 from tests.support.file_bench import FileBench
-from tools.changes import contents_before
+from tools.changes import observation
 from tools.environments.git_effects import git_effects
 from tools.errors import Denied
 from tools.ports import CommandSpec
@@ -203,7 +203,7 @@ def test_what_there_is_no_time_to_keep_is_kept_after_the_command(
 def test_what_there_is_no_time_to_read_is_said_before_the_command_runs(
     bench: GitBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_slow(monkeypatch, contents_before, "read_content")
+    make_slow(monkeypatch, observation, "read_content")
     bench.begin()
     told: list[str] = []
 

@@ -10,10 +10,9 @@ import pytest
 
 from tests.support.each import each
 from tools.approval.commands import classify_command
-from tools.approval.harmless.forms import Forms
-from tools.approval.harmless.programs import PROGRAMS, WRAPPERS
-from tools.approval.harmless.proof import is_harmless
-from tools.bash.reading import Argument, Invocation
+from tools.approval.commands.bash.reading import Argument, Invocation
+from tools.approval.commands.harmless import PROGRAMS, WRAPPERS, is_harmless
+from tools.approval.commands.harmless_forms import Forms
 
 PROJECT = Path("/home/dev/project")
 

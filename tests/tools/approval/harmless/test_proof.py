@@ -8,10 +8,10 @@ import pytest
 
 from tests.support.each import each
 from tools.approval.commands import classify_command
-from tools.approval.harmless.proof import is_harmless
-from tools.approval.harmless.secrets import is_open_path
-from tools.bash.read import read_command
-from tools.bash.reading import Argument, Invocation, Redirection
+from tools.approval.commands.bash.interpreter import read_command
+from tools.approval.commands.bash.reading import Argument, Invocation, Redirection
+from tools.approval.commands.harmless import is_harmless
+from tools.approval.commands.harmless_forms import is_open_path
 
 HARMLESS = [
     "ls -la src",

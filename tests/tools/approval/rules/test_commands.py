@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.support.each import each
-from tools.approval.rules.commands import covers_command, denies_command, may_rename
-from tools.approval.rules.parsing import allowlist_rules, parse_rule
-from tools.bash.reading import UNKNOWN, Argument, Doubt, Input, Invocation, Reading, Redirection
+from tools.approval.commands.bash.reading import UNKNOWN, Argument, Doubt, Input, Invocation, Reading, Redirection
+from tools.approval.commands.command_rules import covers_command, denies_command, may_rename
+from tools.approval.rules import allowlist_rules, parse_rule
 
 ROOT = Path("/srv/project")
 

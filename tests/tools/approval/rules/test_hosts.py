@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.support.each import each
-from tools.approval.rules.hosts import denies_host
-from tools.approval.rules.parsing import parse_rule
+from tools.approval.rule_patterns import denies_host
+from tools.approval.rules import parse_rule
 
 
 @each(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.support.each import each
 from tools.approval.actions import CallOwnTool, LeavePlan
-from tools.approval.rules.matching import denied_by, is_allowed_by
-from tools.approval.rules.parsing import parse_rule
+from tools.approval.policy import denied_by, is_allowed_by
+from tools.approval.rules import parse_rule
 
 
 def test_no_rule_means_the_end_of_planning():

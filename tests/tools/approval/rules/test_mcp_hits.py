@@ -14,7 +14,7 @@ from tests.support.each import each
 from tools.approval.actions import CallMcpTool
 from tools.approval.grants import Grants
 from tools.approval.policy import Decision, Rules, decide
-from tools.approval.rules.parsing import parse_rule
+from tools.approval.rules import parse_rule
 from tools.approval.scopes import OfServer
 
 

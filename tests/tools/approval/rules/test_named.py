@@ -3,11 +3,11 @@
 import pytest
 
 from tools.approval.actions import ReadPath, RunCommand
-from tools.approval.rules.matching import denied_by
-from tools.approval.rules.named import paths_named
-from tools.approval.rules.parsing import parse_rule
-from tools.bash.read import read_command
-from tools.bash.reading import UNKNOWN
+from tools.approval.commands.bash.interpreter import read_command
+from tools.approval.commands.bash.reading import UNKNOWN
+from tools.approval.commands.command_rules import paths_named
+from tools.approval.policy import denied_by
+from tools.approval.rules import parse_rule
 
 
 @pytest.fixture

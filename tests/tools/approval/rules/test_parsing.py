@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.each import each
-from tools.approval.rules.parsing import RuleError, allowlist_rules, parse_rule, rule_text
+from tools.approval.rules import RuleError, allowlist_rules, parse_rule, rule_text
 
 
 @each(

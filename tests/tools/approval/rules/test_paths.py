@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.each import each
-from tools.approval.rules.parsing import parse_rule
-from tools.approval.rules.paths import (
+from tools.approval.rule_patterns import (
     below_home,
     covers_path,
     denies_path,
@@ -15,6 +14,7 @@ from tools.approval.rules.paths import (
     spelled_out,
     with_real_places,
 )
+from tools.approval.rules import parse_rule
 
 ROOT = Path("/srv/project")
 ROOTS = (ROOT, Path("/srv/library"))

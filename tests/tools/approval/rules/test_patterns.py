@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.each import each
-from tools.approval.rules.patterns import fits, may_fit, path_pattern
-from tools.bash.reading import UNKNOWN
+from tools.approval.commands.bash.reading import UNKNOWN
+from tools.approval.rule_patterns import fits, may_fit, path_pattern
 
 
 @each(

@@ -14,7 +14,7 @@ from tests.support.processes import has_ended, open_descriptors
 from tests.support.programs import ALL, needs_sandbox, program_bench
 from tests.support.waiting import wait_until
 from tools.approval.actions import WritePath
-from tools.approval.asked_time import MOST_NOES
+from tools.approval.questions import MOST_NOES
 from tools.settings import ProgramSettings
 
 pytestmark = pytest.mark.long

@@ -1,0 +1,8 @@
+"""Reads shell text: a grammar finds the statements, and the rest is expanded as bash would."""
+
+from __future__ import annotations
+
+# The sign for what only the shell can know.
+
+UNKNOWN = "\ufffc"
+"""Stands in a text for each part that only the shell can know."""

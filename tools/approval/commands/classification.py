@@ -1,0 +1,517 @@
+"""How far a command reaches: what it was read as, joined with what each part of it does."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from tools.approval.commands.bash.interpreter import read_command
+from tools.approval.commands.bash.reading import (
+    NOT_BASH,
+    UNKNOWN,
+    UNKNOWN_SCRIPT,
+    UNKNOWN_TEXT,
+    Argument,
+    Doubt,
+    Invocation,
+    Reading,
+)
+from tools.approval.commands.bash.wrappers import WRAPPERS, Wrapper
+from tools.approval.commands.classes import (
+    DANGEROUS_PATTERNS,
+    LOOSE_PATTERNS,
+    SOMEWHERE,
+    WORST_FIRST,
+    CommandClass,
+    Finding,
+    Level,
+)
+from tools.approval.commands.dangers.credentials import (
+    is_about_environment,
+    judge_credentials,
+    judge_environment,
+    looks_for_harmless_names,
+    secrets_given,
+)
+from tools.approval.commands.dangers.deletion import judge_deletion, judge_devices, judge_permissions
+from tools.approval.commands.dangers.git import judge_git
+from tools.approval.commands.dangers.hidden import SHELLS, is_known_hook, judge_hidden, judge_text, kills_only_its_own
+from tools.approval.commands.dangers.pipelines import judge_flows, scripts_written
+from tools.approval.commands.dangers.remote import judge_databases, judge_requests, judge_verbs
+from tools.approval.commands.dangers.scene import Scene, texts
+from tools.approval.commands.dangers.system import (
+    judge_containers,
+    judge_machine,
+    judge_persistence,
+    judge_processes,
+    judge_publishing,
+    judge_rights,
+    judge_surroundings,
+    judge_workplace,
+)
+from tools.approval.commands.dangers.writing import judge_writing
+from tools.approval.commands.harmless import is_harmless
+from tools.approval.commands.scripts.effects import (
+    HIDDEN,
+    INLINE,
+    ORDINARY,
+    SAFE,
+    TOO_MUCH,
+    Effects,
+    ScriptVerdict,
+    dangerous,
+)
+from tools.approval.commands.scripts.inline import Script, app_scripts, module_run_by, scripts_of
+
+# The texts of a command that patterns are searched in.
+#
+# Where the grammar has read it, they are the programs that it runs. Where it could not, the text is cut by hand:
+# as
+# written, without its disguises, and into the simple commands inside. Separators inside quotes cut as well, so
+# that a
+# text may show more commands than would run, and hardly ever fewer.
+
+_SUBSTITUTION = re.compile(r"\$\(|[()`]|(?<!\$)\{(?=\s)")
+_STATEMENT = re.compile(r"[;&|\n]+")
+_ASSIGNMENT = r"""[A-Za-z_]\w*\+?=(?:"[^"]*"|'[^']*'|[^\s"'])*+\s+"""
+_ASSIGNMENTS = re.compile(rf"(?:{_ASSIGNMENT})+")
+_OPTIONS = r"(?:\s+(?:(?:--(?:project|directory|prefix|cwd|dir|env|filter)|-[CFepn])\s+\S+|-\S*))*+\s+"
+
+
+def _wrapper_pattern(name: str, wrapper: Wrapper) -> str:
+    if not wrapper.subcommand:
+        return rf"{re.escape(name)}(?!\s+-v\b)" if name == "command" else re.escape(name)
+    return rf"{re.escape(name)}{_OPTIONS}(?:{'|'.join(sorted(map(re.escape, wrapper.subcommand)))})"
+
+
+def _pattern_of(*, has_place: bool) -> str:
+    names = (
+        _wrapper_pattern(name, wrapper)
+        for name, wrapper in WRAPPERS.items()
+        if has_place is bool(wrapper.may_lead or wrapper.needs_dashes or wrapper.operands)
+    )
+    return "|".join(names)
+
+
+# Words after which the real command comes.
+_WRAPPER = re.compile(
+    rf"""
+    (?: (?:if|then|else|elif|do|while|until|!|\{{)
+      | (?:\S*/)?(?:xargs|(?:ba|z|da|k)?sh|{_pattern_of(has_place=False)}|(?P<place>{_pattern_of(has_place=True)}))
+    )
+    (?=\s)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_WORD = re.compile(r"\S+")
+_HEAD_FOLDER = re.compile(r"^[^\s=]*/(?=\S)")
+_MAX_LINES = 40
+# Nobody wraps a command in so many others: it asks like the text that `eval` hides.
+_HIDDEN_LINE = "eval"
+
+
+def readings(command: str) -> tuple[str, ...]:
+    """The texts to search for patterns: the whole command, and one text per simple command, its program's bare name
+    first.
+
+    Where it is certain what is quoted, the lines of the whole texts do not start with a program, so that a pattern
+    for `grep -i` does not look beyond a pipe.
+    """
+    plain = _undisguised(command)
+    texts = (command, plain)
+    blanked = outside_quotes(command)
+    if blanked is not None:
+        simple = dict.fromkeys(line for text in (*texts, blanked) for line in _simple_commands(text))
+        return (*(_not_at_start(text) for text in texts), *simple)
+    simple = dict.fromkeys(line for text in texts for line in _simple_commands(text))
+    return (*dict.fromkeys(texts), *simple)
+
+
+def outside_quotes(command: str) -> str | None:
+    """`command` with quoted text blanked; None where it is not certain what is quoted."""
+    if re.search(r"<<|#|\$'|`|\$\(|\\", command):
+        return None
+    blanked = re.sub(r"""'[^']*'|"[^"]*\"""", "Q", command)
+    # A quote that is left has no partner.
+    return None if re.search(r"['\"]", blanked) else blanked
+
+
+def lines_of(command: str, reading: Reading) -> tuple[str, ...]:
+    """The texts to search for patterns in a command that was read: the whole, and a line for each program."""
+    lines = (
+        " ".join((call.program, *(one.text for one in call.arguments)))
+        for call in reading.invocations
+        if call.program
+    )
+    return (_not_at_start(command), *dict.fromkeys(" ".join(line.split("\n")) for line in lines))
+
+
+def first_match(patterns: Iterable[tuple[str, str]], texts: Iterable[str]) -> tuple[str, ...]:
+    """The description of the first pattern that is found in any of the texts; none where none is."""
+    given = tuple(texts)
+    for pattern, why in patterns:
+        if any(_compiled(pattern).search(text) for text in given):
+            return (why,)
+    return ()
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+
+
+def _not_at_start(text: str) -> str:
+    return "\n".join(f"; {line}" for line in text.split("\n"))
+
+
+def _undisguised(command: str) -> str:
+    """Without quotes, escapes, `$IFS` and continued lines."""
+    plain = command.replace("\\\n", "")
+    plain = re.sub(r"\$\{IFS\}|\$IFS(?:\$\d)?", " ", plain)
+    plain = re.sub(r"\\(.)", r"\1", plain)
+    return re.sub(r"[\"']", "", plain)
+
+
+def _simple_commands(text: str) -> Iterator[str]:
+    for statement in _STATEMENT.split(text):
+        for part in dict.fromkeys((statement, *_SUBSTITUTION.split(statement))):
+            yield from _unwrapped(part)
+
+
+def _unwrapped(statement: str) -> Iterator[str]:
+    """The statement, and what is left of it after each word that only introduces another command."""
+    lines = [statement.strip()]
+    for _ in range(_MAX_LINES):
+        if not lines:
+            return
+        line = lines.pop()
+        if not line:
+            continue
+        yield _HEAD_FOLDER.sub("", line)
+        if assigned := _ASSIGNMENTS.match(line):
+            lines.append(line[assigned.end() :])
+        elif wrapper := _WRAPPER.match(line):
+            lines.extend(_wrapped(line[wrapper.end() :], has_place=wrapper["place"] is not None))
+    if lines:
+        yield _HIDDEN_LINE
+
+
+def _wrapped(rest: str, *, has_place: bool) -> Iterator[str]:
+    """Where the wrapped command may start in `rest`: an option may have taken a word of its own (`sudo -u name rm`).
+
+    Args:
+        has_place: the wrapper takes a word before the command (`direnv exec . rm`).
+    """
+    if has_place and (after := re.search(r"\s--\s+", rest)):
+        yield rest[after.end() :]
+    after_option = has_place
+    for word in itertools.islice(_WORD.finditer(rest), _MAX_LINES):
+        text = word[0]
+        if text == "--":
+            yield rest[word.end() :].lstrip()
+            return
+        if text.startswith("-"):
+            after_option = "=" not in text or has_place
+            continue
+        yield rest[word.start() :]
+        if text[0].isdigit():
+            continue
+        if not after_option:
+            return
+        after_option = False
+    if len(rest.split(None, _MAX_LINES)) > _MAX_LINES:
+        yield _HIDDEN_LINE
+
+
+# All that is dangerous in one reading of a command.
+
+_FAMILIES: tuple[Callable[[Invocation, Scene], Iterator[Finding]], ...] = (
+    judge_deletion,
+    judge_devices,
+    judge_permissions,
+    judge_writing,
+    judge_credentials,
+    judge_environment,
+    judge_machine,
+    judge_processes,
+    judge_hidden,
+    judge_requests,
+    judge_git,
+    judge_publishing,
+    judge_persistence,
+    judge_databases,
+    judge_containers,
+    judge_verbs,
+    judge_rights,
+    judge_surroundings,
+)
+_FORBIDDEN_DOUBTS = {"starts itself again and again": Finding("forbidden", "fork bomb", "is a fork bomb")}
+_INTO_PODS = frozenset({"kubectl", "oc", "k3s", "microk8s", "k"})
+_EXEC = re.compile(r"(?:-\S+ (?:[^-\s]\S* )?)*exec(?: |$)")
+_NAMED = re.compile(rf"{UNKNOWN}(?:/[\w.-]+)*/[\w-]+(?:\.[\w-]+)*")
+_MAX_CHARS = 1_000
+_TOO_LONG = Finding("dangerous", "hidden", "is too long or too nested to be read")
+_FED = Finding("dangerous", "inline script", "feeds text to an interpreter")
+
+
+def findings_in(reading: Reading, scene: Scene) -> tuple[Finding, ...]:
+    """What is dangerous or forbidden in what a command runs; scripts inside it are left out."""
+    found: list[Finding] = []
+    carriers = _only_carrying(reading)
+    for whole in reading.invocations:
+        if whole in carriers:
+            continue
+        call = _shortened(whole)
+        if call is not whole and any(".." in one.text for one in whole.arguments if "\n" not in one.text):
+            found.append(_TOO_LONG)
+        if not (is_about_environment(call) and _is_filtered(whole, reading)):
+            found.extend(_findings_of(call, scene))
+    known = {replace(one, secrets=()) for one in found}
+    found.extend(one for one in judge_flows(reading, scene) if one not in known)
+    is_named = all(_is_named(call) for call in reading.invocations)
+    found.extend(_of_doubt(doubt) for doubt in reading.doubts if not (is_named and doubt.why == UNKNOWN_SCRIPT))
+    return tuple(dict.fromkeys(found))
+
+
+def _only_carrying(reading: Reading) -> tuple[Invocation, ...]:
+    """The `kubectl exec`s of a command, where all that they run in pods is proven to look only."""
+    carriers = tuple(
+        call for call in reading.invocations
+        if call.program in _INTO_PODS and _EXEC.match(" ".join(texts(call.arguments)))
+    )  # fmt: skip
+    inside = [call for call in reading.invocations if _INTO_PODS.intersection(call.via)]
+    # Wherever a pod starts: what holds secrets there are the paths that say so.
+    harmless = all(
+        is_harmless(replace(call, elsewhere=False, via=(), wrapped=(), cwd=call.cwd or "/workdir"), classify)
+        for call in inside
+    )
+    return carriers if inside and harmless and len(inside) >= len(carriers) else ()
+
+
+def _shortened(call: Invocation) -> Invocation:
+    """With arguments that expressions can be searched in, whoever made them up."""
+    if all(len(one.text) <= _MAX_CHARS for one in call.arguments):
+        return call
+    return replace(call, arguments=tuple(replace(one, text=one.text[:_MAX_CHARS]) for one in call.arguments))
+
+
+def _findings_of(call: Invocation, scene: Scene) -> Iterator[Finding]:
+
+    if call.adds_unknown and not any(UNKNOWN in one.text for one in call.arguments):
+        # With at least one of the arguments that nobody knows.
+        call = replace(call, arguments=(*call.arguments, Argument(UNKNOWN, splits=True)))
+    module = module_run_by(call)
+    for one in (call, *([module] if module is not None else [])):
+        found = [finding for judge in _FAMILIES for finding in judge(one, scene)]
+        found.extend(judge_workplace(one, scene, classify))
+        secrets = secrets_given(one) if found else ()
+        yield from (replace(finding, secrets=secrets) for finding in found) if secrets else found
+
+
+def scripts_in(reading: Reading) -> Iterator[tuple[Invocation, Script]]:
+    """Every script in what a command runs, with the program that runs it."""
+    for call in reading.invocations:
+        for script in (*scripts_of(call), *app_scripts(call)):
+            yield call, script
+
+
+def fed(script: Script) -> Finding | None:
+    """What follows from a script that nobody can look into."""
+    return _FED if script.is_fed else None
+
+
+def _is_filtered(call: Invocation, reading: Reading) -> bool:
+    """Whether what `call` prints goes through something that lets only harmless parts of it pass."""
+    return any(looks_for_harmless_names(other) and other.input.source == call for other in reading.invocations)
+
+
+def _is_named(call: Invocation) -> bool:
+    """Whether a script that is run has at least a name, in whatever directory: `. "$NVM_DIR/nvm.sh"`."""
+    if call.program not in {"source", "."} and not SHELLS.fullmatch(call.program):
+        return True
+    scripts = [one.text for one in call.arguments if not one.text.startswith("-")]
+    return all(UNKNOWN not in script or _NAMED.fullmatch(script) for script in scripts[:1])
+
+
+def _of_doubt(doubt: Doubt) -> Finding:
+    if doubt.why in _FORBIDDEN_DOUBTS:
+        return _FORBIDDEN_DOUBTS[doubt.why]
+    return Finding("dangerous", "hidden", doubt.why)
+
+
+# What a script inside a command would do.
+
+_Judge = Callable[[str, Effects], ScriptVerdict]
+_UNTOLD = Finding("dangerous", "inline script", INLINE)
+_VERSION = re.compile(r"[\d.]+$")
+_ONLY_UNKNOWN = re.compile(rf"[\s;{UNKNOWN}]*{UNKNOWN}[\s;{UNKNOWN}]*")
+
+_SAME_LANGUAGE = {
+    "py": "python", "pypy": "python", "ipython": "python", "pythonw": "python", "nodejs": "javascript",
+    "node": "javascript",
+    "deno": "javascript", "bun": "javascript", "js": "javascript", "ts": "javascript", "typescript": "javascript",
+    "tsx": "javascript", "ts-node": "javascript", "mongo": "javascript", "mongosh": "javascript", "qjs": "javascript",
+    "gawk": "awk", "mawk": "awk", "nawk": "awk", "original-awk": "awk", "gsed": "sed", "rb": "ruby", "jruby": "ruby",
+    "luajit": "lua", "rscript": "r", "psql": "sql", "mysql": "sql", "mariadb": "sql", "sqlite": "sql",
+    "sqlite3": "sql",
+    "clickhouse": "sql", "clickhouse-client": "sql", "duckdb": "sql", "pgcli": "sql", "mycli": "sql", "sqlcmd": "sql",
+    "cockroach": "sql", "usql": "sql", "postgresql": "sql", "postgres": "sql", "bq": "sql", "snowsql": "sql",
+    "cqlsh": "sql",
+    "trino": "sql", "presto": "sql", "hive": "sql", "beeline": "sql", "isql": "sql", "sqlplus": "sql",
+    "impala-shell": "sql",
+}  # fmt: skip
+
+
+def judge_script(
+    language: str, source: str, cwd: Path | None = None, roots: tuple[Path, ...] = (), *, isolated: bool = False
+) -> ScriptVerdict:
+    """How far a script reaches. Never raises.
+
+    Args:
+        language: its name, or that of the program that runs it: `python`, `python3.12`, `node`, `awk`, `psql` …
+        source: the script, `UNKNOWN` in it where only the shell knows what stands there.
+        cwd: where it runs; None: unknown.
+        roots: what the session may change.
+        isolated: a script of Python that looks for no module in its directory (`python -I`).
+
+    Returns:
+        safe: proven to compute, print and read ordinary files; ordinary: nothing dangerous shows, so that the sandbox
+        contains it; dangerous, forbidden: what was found, and languages that nobody here can read.
+    """
+    name = language.rpartition("/")[2].lower()
+    name = _VERSION.sub("", name) or name
+    judge = _judge_of(_SAME_LANGUAGE.get(name, name), isolated=isolated)
+    if not source.strip():
+        return SAFE
+    if _ONLY_UNKNOWN.fullmatch(source):
+        return dangerous(HIDDEN)
+    if judge is None:
+        return dangerous(_UNTOLD)
+    try:
+        verdict = judge(source, Effects(classify, cwd, roots))
+    except RecursionError:
+        return dangerous(TOO_MUCH)
+    # These talk to a server whatever they are told.
+    return ORDINARY if verdict.level == "safe" and name in {"mongo", "mongosh"} else verdict
+
+
+def _judge_of(name: str, *, isolated: bool) -> _Judge | None:
+    """Who reads the language; loaded when it is first needed."""
+    # One import each: most commands hold no script.
+    match name:
+        case "python":
+            from tools.approval.commands.scripts.python_reader import judge_python  # noqa: PLC0415
+
+            return lambda source, effects: judge_python(source, effects, isolated=isolated)
+        case "awk":
+            from tools.approval.commands.scripts.awk_sed import judge_awk  # noqa: PLC0415
+
+            return judge_awk
+        case "sed":
+            from tools.approval.commands.scripts.awk_sed import judge_sed  # noqa: PLC0415
+
+            return judge_sed
+        case "sql":
+            from tools.approval.commands.scripts.sql import judge_sql  # noqa: PLC0415
+
+            return judge_sql
+        case "javascript" | "perl" | "ruby" | "php" | "lua" | "r":
+            from tools.approval.commands.scripts.code_languages import LANGUAGES  # noqa: PLC0415
+            from tools.approval.commands.scripts.code_reader import judge_code  # noqa: PLC0415
+
+            return lambda source, effects: judge_code(LANGUAGES[name], source, effects)
+    return None
+
+
+# The judgement behind `classify_command`: what a command was read as, joined with what each part of it does.
+#
+# With all families of dangers it takes a tenth of a second to load, so nothing that a start needs imports it.
+
+_TOO_NESTED = Finding("dangerous", "hidden", "is too long or too nested to be read")
+
+
+def classify(command: str, cwd: Path | None = None, roots: tuple[Path, ...] = ()) -> CommandClass:
+    """As `classify_command`."""
+    own = os.environ.get("HERMES_HOME", "").strip().rstrip("/")
+    home = os.path.expanduser("~")  # noqa: PTH111 - text
+    folders = tuple(map(str, roots or (cwd or SOMEWHERE,)))
+    scene = Scene(folders, home, own, is_placed=cwd is not None)
+    return _classified(command, cwd, roots, scene, tuple(DANGEROUS_PATTERNS))
+
+
+@functools.lru_cache(maxsize=1024)
+def _classified(
+    command: str, cwd: Path | None, roots: tuple[Path, ...], scene: Scene, patterns: tuple[tuple[str, str], ...]
+) -> CommandClass:
+    """The class of `command`; kept for whoever asks the same again.
+
+    Args:
+        scene: what its paths are looked at in.
+        patterns: the second net, `(regex, what it does)`.
+    """
+    try:
+        reading = read_command(command, cwd or SOMEWHERE)
+        found = [*findings_in(reading, scene), *judge_text(command, reading)]
+        if is_known_hook(command, reading):
+            found = [one for one in found if one.why != UNKNOWN_TEXT]
+        found.extend(_of_written_scripts(reading, cwd, roots))
+        verdicts = [_judged(script, cwd, roots) for _, script in scripts_in(reading)]
+    except RecursionError:
+        return _class_of([_TOO_NESTED])
+    found.extend(finding for _, findings in verdicts for finding in findings)
+    if kills_only_its_own(command, reading):
+        found = [one for one in found if one.family != "processes" or one.level == "forbidden"]
+    found.extend(_second_net(command, reading, patterns))
+    if found:
+        return _class_of(found)
+    if (
+        not reading.doubts
+        and reading.invocations
+        and all(is_harmless(call, classify, scene.roots) for call in reading.invocations)
+    ):
+        return CommandClass("safe")
+    return CommandClass(
+        "ordinary", "runs an inline script" if any(level == "ordinary" for level, _ in verdicts) else ""
+    )
+
+
+def _class_of(found: list[Finding]) -> CommandClass:
+    ordered = tuple(sorted(dict.fromkeys(found), key=_weakness))
+    first = ordered[0]
+    return CommandClass(first.level, first.why, ordered, first.family, any(one.outside for one in ordered))
+
+
+def _weakness(finding: Finding) -> tuple[bool, int]:
+    return finding.level != "forbidden", WORST_FIRST.index(finding.family)
+
+
+def _of_written_scripts(reading: Reading, cwd: Path | None, roots: tuple[Path, ...]) -> tuple[Finding, ...]:
+    found: list[Finding] = []
+    for script in scripts_written(reading):
+        found.extend(_judged(Script(script.language, script.source), cwd, roots)[1])
+    return tuple(found)
+
+
+def _judged(script: Script, cwd: Path | None, roots: tuple[Path, ...]) -> tuple[Level, tuple[Finding, ...]]:
+    unseen = fed(script)
+    if unseen is not None:
+        return "dangerous", (unseen,)
+    if script.language == "shell":
+        command = classify(script.source, cwd, roots)
+        return command.level, command.findings
+    verdict = judge_script(script.language, script.source, cwd, roots)
+    return verdict.level, verdict.findings
+
+
+def _second_net(command: str, reading: Reading, patterns: tuple[tuple[str, str], ...]) -> list[Finding]:
+    texts = lines_of(command, reading)
+    found = [Finding("dangerous", "hidden", why) for why in first_match(patterns, texts)]
+    if any(doubt.why == NOT_BASH for doubt in reading.doubts):
+        loose = first_match((*LOOSE_PATTERNS, *patterns), readings(command[:20_000]))
+        found.extend(Finding("dangerous", "hidden", f"{why}, as far as it can be read") for why in loose)
+    return found

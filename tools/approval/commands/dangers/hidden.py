@@ -1,0 +1,264 @@
+"""Programs that nobody can look into, and what only the raw text shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from tools.approval.commands.bash.reading import UNKNOWN, UNKNOWN_TEXT, Argument, Invocation, Reading
+from tools.approval.commands.classes import Finding
+from tools.approval.commands.dangers.scene import Scene, sort_words, texts
+from tools.approval.commands.dangers.system import KILLERS, named_in_kill
+
+# What hides its meaning, runs code from elsewhere, or makes harmless programs run something else.
+
+SHELLS = re.compile(r"(?:ba|z|da|a|k|mk|fi|c|tc|pdk|ya|o|r)?sh|busybox|nu|xonsh|elvish|rbash", re.IGNORECASE)
+_FETCHERS = frozenset({
+    "curl", "wget", "fetch", "http", "https", "xh", "aria2c", "lynx", "nc", "ncat", "ssh", "git",
+    "lwp-request", "GET", "axel", "curlie", "wget2", "scp", "aws", "gsutil", "openssl", "dig", "socat",
+})  # fmt: skip
+_LOADED = re.compile(
+    r"LD_(?:PRELOAD|LIBRARY_PATH|AUDIT|CONFIG\w*)|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|PS[0-4]|GIT_(?:SSH\w*"
+    r"|EXTERNAL_DIFF|EXEC_PATH|PROXY_COMMAND|TEMPLATE_DIR|CONFIG\w*|ASKPASS|PAGER|EDITOR|SEQUENCE_EDITOR)"
+    r"|SSH_ASKPASS|SUDO_ASKPASS|\w*PAGER|\w*EDITOR|VISUAL|BROWSER|LESS(?:OPEN|CLOSE)|PYTHON(?:STARTUP|HOME"
+    r"|INSPECT|BREAKPOINT)|PERL5(?:OPT|LIB|DB)|PERLLIB|RUBY(?:OPT|LIB)|GCONV_PATH|HOSTALIASES|IFS_EVAL"
+    r"|RUSTC_WORKSPACE_WRAPPER|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|NODE_OPTIONS|OPENSSL_CONF"
+    r"|OPENSSL_ENGINES|TAR_OPTIONS|ZDOTDIR|MAKEFLAGS|BASH_FUNC_\w*|SHELLOPTS|HISTFILE|CURL_HOME|WGETRC"
+    r"|npm_config_script_shell|GREP_OPTIONS|KUBECONFIG_EXEC|TERMINFO\w*|MANOPT|SYSTEMD_PAGER"
+)
+_HARMLESS_VALUES = re.compile(
+    r"|:|true|false|cat|less(?: -\w+)?|more|/bin/(?:true|cat|less)|/usr/bin/(?:true|cat)|0|1|vim?|nano|none|off"
+    r"|ignore(?:::\w+)?|error|default|always|once"
+)
+_NODE_HARMLESS = re.compile(
+    r"(?:\s+--(?:max[-_]\w\S*|no-\S+|openssl-legacy-provider|trace-\S+|enable-source-maps|experimental-vm-modules"
+    r"|inspect\S*|unhandled-rejections\S*|stack-size\S*))*\s*"
+)
+# What the Java machine loads or runs for an option.
+_JAVA_RUNS = re.compile(rf"agent|[{UNKNOWN}@]|On(?:OutOfMemory)?Error|bootclasspath|VMOptionsFile|:Flags=")
+_HELPERS: Mapping[str, re.Pattern[str]] = {
+    "zip": re.compile(r"-TT|--unzip-command"),
+    "man": re.compile(r"-P|--pager|-H|--html"),
+    "less": re.compile(r"\+!|\+\|"),
+    "tar": re.compile(r"--rsh-command|--rmt-command"),
+    "sort": re.compile(r"--compress-program"),
+    "split": re.compile(r"--filter"),
+    **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), re.compile(r"-wrapper|-fplugin=")),
+    "rsync": re.compile(r"--rsync-path"),
+    "ssh": re.compile(r"-oProxyCommand|ProxyCommand"),
+    "mysql": re.compile(r"--pager"),
+    "psql": re.compile(r"--set=PAGER"),
+    "entr": re.compile(r"-s"),
+    "gawk": re.compile(r"-l|--load|-i"),
+    **dict.fromkeys(("make", "gmake"), re.compile(r"(?:SHELL|\.SHELLFLAGS|MAKEFLAGS)[:+?]?=")),
+    **dict.fromkeys(("expect", "autoexpect"), re.compile(r"-c")),
+    "git-shell": re.compile(r"-c"),
+    "pip": re.compile(r"--global-option|--install-option|--build-option"),
+    "ffmpeg": re.compile(r"-protocol_whitelist"),
+}  # fmt: skip
+_FROM_AN_ADDRESS = frozenset({"iex", "invoke-expression", "mshta", "rundll32", "regsvr32", "certutil"})
+_OURS = re.compile(r"HERMES_\w+")
+
+
+def judge_hidden(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: ARG001 - all families look alike
+    """Whether `call` makes something run that its words do not say."""
+    program, given = call.program.casefold(), texts(call.arguments)
+    for name, value in (*call.assignments, *_exported(program, call.arguments)):
+        if _OURS.fullmatch(name):
+            yield Finding("dangerous", "our configuration", "changes what this agent works with")
+        elif name == "PATH" and re.search(r"(?:^|:)(?:/tmp|/var/tmp|/dev/shm|\.)(?:/[^:]*)?(?::|$)", value.text):
+            yield Finding("dangerous", "hidden", "makes programs run something else through PATH")
+        elif _LOADED.fullmatch(name) and not _is_harmless(name, value):
+            yield Finding("dangerous", "hidden", f"makes programs run something else through {name}")
+    if SHELLS.fullmatch(program):
+        yield from _fed_shell(program, call)
+    elif program in {"source", "."} and any(
+        text == UNKNOWN or text.startswith(("/dev/fd/", "/dev/stdin", "/proc/self/fd")) for text in given[:1]
+    ):
+        yield Finding("dangerous", "remote code", "feeds text to an interpreter")
+    elif why := _renames(program, given) or _runs_others(program, given):
+        yield Finding("dangerous", "hidden", why)
+    yield from _from_elsewhere(program, call)
+
+
+def _renames(program: str, given: tuple[str, ...]) -> str:
+    if (
+        (program == "alias" and any("=" in text for text in given))
+        or (program == "hash" and "-p" in given)
+        or (program == "enable" and any(re.match(r"-\w*f", text) for text in given))
+    ):
+        return "gives programs other names"
+    return ""
+
+
+def _runs_others(program: str, given: tuple[str, ...]) -> str:
+    """Why a program that seems harmless runs another one, by its options; '' where it does not."""
+    if program in {"bind", "complete"} and any(text in {"-x", "-C"} for text in given):
+        return "makes the shell run something later"
+    if program.startswith(("ld-linux", "ld-musl", "ld.so", "ld64")):
+        return "runs a program whose name is hidden"
+    option = _HELPERS.get(program)
+    if option is not None and any(option.match(text) for text in given):
+        return "makes programs run something else"
+    return ""
+
+
+def _exported(program: str, arguments: tuple[Argument, ...]) -> Iterator[tuple[str, Argument]]:
+    if program not in {"export", "declare", "typeset", "local", "readonly", "setenv"}:
+        return
+    for argument in arguments:
+        name, equals, value = argument.text.partition("=")
+        if equals:
+            yield name, Argument(value)
+
+
+def _is_harmless(name: str, value: Argument) -> bool:
+    if name == "NODE_OPTIONS":
+        return _NODE_HARMLESS.fullmatch(f" {value.text}") is not None
+    if name in {"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS"}:
+        return _JAVA_RUNS.search(value.text) is None
+    if name == "ENV":
+        # To a shell it is a file; to others it is often a word: `ENV=test`.
+        return re.search(rf"[/~{UNKNOWN}]|^\.", value.text) is None
+    if name == "MAKEFLAGS":
+        return re.fullmatch(r"[\s\w=-]*", value.text) is not None and "SHELL" not in value.text
+    if name == "GIT_CONFIG_NOSYSTEM" or (name.startswith("GIT_CONFIG_") and value.text == "/dev/null"):
+        return True
+    if name in {"PS1", "PS2"}:
+        return re.search(r"\$\(|`", value.text) is None
+    return _HARMLESS_VALUES.fullmatch(value.text) is not None
+
+
+def _fed_shell(program: str, call: Invocation) -> Iterator[Finding]:
+    words = sort_words(call.arguments, "cOo", ("--rcfile", "--init-file"))
+    if words.has("--version", "--help", "-n"):
+        return
+    source = words.operands[0].text if words.operands else ""
+    is_script = bool(source) and not source.startswith(("/dev/", "/proc/self/fd")) and not words.has("-s")
+    if words.values("--rcfile", "--init-file"):
+        yield Finding("dangerous", "hidden", "makes the shell run another script")
+    if call.adds_unknown and not is_script:
+        yield Finding("dangerous", "hidden", "runs text that is not known")
+        return
+    if is_script and source != UNKNOWN:
+        return
+    if program == "busybox" or words.has("-c"):
+        return  # its text was read
+    if source.startswith(("/dev/fd", "/proc/self/fd")) or source == UNKNOWN:
+        yield Finding("dangerous", "remote code", "feeds text to an interpreter")
+    elif call.input.kind == "command":
+        yield _piped(call)
+    elif call.input.kind in {"inherited", "unknown"}:
+        yield Finding("dangerous", "hidden", "feeds text to an interpreter")
+
+
+def _piped(call: Invocation) -> Finding:
+    source = call.input.source
+    if source is not None and source.program in _FETCHERS:
+        return Finding("dangerous", "remote code", "runs code that comes from elsewhere")
+    return Finding("dangerous", "hidden", "feeds text to an interpreter")
+
+
+def _from_elsewhere(program: str, call: Invocation) -> Iterator[Finding]:
+    given = texts(call.arguments)
+    if re.match(r"(?:https?|ftp|git\+\w+|github|gitlab|bitbucket|gist):", call.written):
+        yield Finding("dangerous", "remote code", "runs code that comes from elsewhere", outside=True)
+    urls = [text for text in given if re.match(r"(?:https?|ftp)://", text)]
+    if (program in {"deno", "bun"} and urls and given[:1] == ("run",)) or (program in _FROM_AN_ADDRESS and given):
+        yield Finding("dangerous", "remote code", "runs code that comes from elsewhere")
+    elif program in {"kubectl", "oc"} and urls and {"apply", "create"}.intersection(given):
+        yield Finding("dangerous", "remote code", "runs code that comes from elsewhere", outside=True)
+
+
+# What only the text of a command tells, because its reading keeps no names of variables and no substitutions.
+
+_REQUESTS = frozenset({
+    "curl", "wget", "http", "https", "xh", "dig", "drill", "delv", "host", "nslookup", "ping", "ping6",
+    "whois", "traceroute", "tracepath", "mtr", "aria2c", "lynx", "w3m", "links", "fetch", "openssl", "getent",
+    "kdig",
+})  # fmt: skip
+# Longer ones are not searched for what comes after what.
+_MAX_CHARS = 8_000
+_SUBSTITUTED = re.compile(r"\$\((?!\()|`|<\(")
+_SUBSTITUTION_IN_REQUEST = re.compile(
+    r"\b(?:curl|wget|https?|xh|dig|drill|delv|host|nslookup|ping6?|whois|traceroute|tracepath|mtr|aria2c"
+    r"|lynx|w3m|links|fetch|openssl|getent|kdig|clone|pull|ls-remote)\s[^\n]*?(?:\$\((?!\()|`|<\()"
+)
+_HOOK = re.compile(
+    r"\beval\s+\"?(?:\$\(|`)\s*(?:ssh-agent|direnv|pyenv|rbenv|nodenv|goenv|jenv|starship|zoxide|fnm|mise|rtx|asdf"
+    r"|brew|conda|mamba|opam"
+    r"|luarocks|dircolors|thefuck|keychain|nvm|volta|register-python-argcomplete|pip|npm|docker-machine|minikube|fzf"
+    r"|atuin)"
+    r"(?:\s+[\w./=-]+)*\s*(?:\)|`)\"?"
+)
+_TELLING = r"\w*(?:KEY|TOKEN|SECRET|PASSW(?:OR)?D|PASSPHRASE|CREDENTIAL|_PAT|_PWD|DATABASE_URL|DSN)\w*"
+_TELLING_VARIABLE = re.compile(rf"\$\{{?!?{_TELLING}", re.IGNORECASE)
+_SHOWN_TELLING = re.compile(rf"\b(?:echo|printf|printenv|cat)\b[^;&|\n]*\$\{{?!?{_TELLING}", re.IGNORECASE)
+_ALSO_END = frozenset({"fuser", "gdb", "lldb", "strace", "ltrace", "npx", "busybox"})
+_OWN_JOB = re.compile(r"\b(\w+)=\"?\$!")
+_OTHER_VALUE = re.compile(r"\b(\w+)\+?=(?!\"?\$!)")
+_FILLED = re.compile(r"\b(?:for|select|read|mapfile|readarray|getopts|printf\s+-v)\b[^;&|\n]*")
+_KILLED = re.compile(
+    r"\bkill\b((?:[^\S\n]+(?:-s[^\S\n]+\w+|-\w+|\"?\$\{?[\w!]+\}?\"?|\"?\$\(jobs -p\)\"?|%\w+"
+    r"|2>/dev/null|2>&1|>/dev/null))+)"
+)
+_VARIABLE = re.compile(r"\$\{?([\w!]+)")
+
+
+def judge_text(command: str, reading: Reading) -> Iterator[Finding]:
+    """What `command` would send or show that its reading has no words for."""
+    for text in (command, *reading.texts):
+        yield from _judge_one(text, reading)
+
+
+def _judge_one(command: str, reading: Reading) -> Iterator[Finding]:
+    text = command.replace("\\\n", "")
+    is_long = len(text) > _MAX_CHARS
+    carrying = [call for call in reading.invocations if any(UNKNOWN in one.text for one in call.arguments)]
+    if any(_is_request(call) for call in carrying):
+        pattern = _SUBSTITUTED if is_long else _SUBSTITUTION_IN_REQUEST
+        if pattern.search(text):
+            yield Finding("dangerous", "exfiltration", "sends data out", outside=True)
+    if any(call.program in {"echo", "printf", "printenv", "cat"} for call in reading.invocations):
+        pattern = _TELLING_VARIABLE if is_long else _SHOWN_TELLING
+        if pattern.search(text):
+            yield Finding("dangerous", "credentials", "shows a secret of the environment")
+
+
+def _is_request(call: Invocation) -> bool:
+    if call.program == "git":
+        return any(one.text in {"clone", "fetch", "pull", "ls-remote"} for one in call.arguments)
+    return call.program in _REQUESTS
+
+
+def is_known_hook(command: str, reading: Reading) -> bool:
+    """Whether all text that cannot be read is what programs print as settings for a shell: `eval "$(ssh-agent)"`."""
+    unread = sum(doubt.why == UNKNOWN_TEXT for doubt in reading.doubts)
+    return len(_HOOK.findall(command)) == len(re.findall(r"\beval\b", command)) == unread
+
+
+def kills_only_its_own(command: str, reading: Reading) -> bool:
+    """Whether every `kill` of a command ends what the command itself has started: `$!`, or what held it."""
+    enders = [call for call in reading.invocations if call.program in KILLERS or call.program in _ALSO_END]
+    if len(command) > _MAX_CHARS or not all(call.program == "kill" and _names_jobs(call) for call in enders):
+        return False
+    own = set(_OWN_JOB.findall(command)) - _set_otherwise(command)
+    kills = _KILLED.findall(command)
+    if len(kills) != len(re.findall(r"\bkill\b", command)):
+        return False
+    # All jobs are its own.
+    named = _VARIABLE.findall(" ".join(kills).replace("$(jobs -p)", "$!"))
+    return bool(named) and all(name == "!" or name in own for name in named)
+
+
+def _set_otherwise(command: str) -> set[str]:
+    """The variables that may hold something else than `$!`: assigned, looped over or read."""
+    filled = (re.findall(r"(?<![$\w{!])\w+", part) for part in _FILLED.findall(command))
+    return set(_OTHER_VALUE.findall(command)).union(*filled)
+
+
+def _names_jobs(call: Invocation) -> bool:
+    """Whether nothing but variables and jobs is named in a kill, behind at most one signal."""
+    targets = named_in_kill(texts(call.arguments))
+    are_jobs = all(text == UNKNOWN or text.startswith("%") for text in targets)
+    return bool(targets) and are_jobs and not call.adds_unknown

@@ -1,1 +1,0 @@
-"""Commands that are proven to change nothing, to reach nobody and to reveal no secret."""

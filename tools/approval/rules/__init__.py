@@ -1,1 +1,0 @@
-"""Rules that the user writes: what may always happen, and what never may."""

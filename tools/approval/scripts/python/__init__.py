@@ -1,1 +1,0 @@
-"""Scripts of Python, read by its own parser."""
