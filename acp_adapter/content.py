@@ -1,27 +1,339 @@
-"""What a prompt says as the model's content. What cannot be used is said in words, never dropped."""
+"""From content blocks to the parts of a prompt and to what the model gets, and back; links in a prompt."""
 
 from __future__ import annotations
 
 import base64
+import html
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 from urllib.parse import unquote, urlsplit
 
-from acp_adapter.links.addresses import lines_of
-from acp_adapter.links.draft import Draft, Link
-from acp_adapter.links.limits import MAX_ATTACHMENT, MIB
-from acp_adapter.links.words import attached, one_line
 from agent_core.errors import RequestError
-from agent_core.messages import AudioPart, FilePart, ImagePart, Part, TextPart
+from agent_core.messages import AudioPart, Content, FilePart, ImagePart, Part, TextPart
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText, audio_format
+from tools.light_dataclass import dataclass
 from tools.text.encoding import decode, with_escapes
 
+if TYPE_CHECKING:
+    from acp_adapter.sdk import (
+        AudioContentBlock,
+        EmbeddedResourceContentBlock,
+        ImageContentBlock,
+        ResourceContentBlock,
+        TextContentBlock,
+    )
+
 __all__ = ["MAX_ATTACHMENT", "Draft", "Link", "to_draft", "with_text"]
+
+
+# How attached content, and what could not be attached, is put to the model.
+
+_LONGEST_NAME = 300
+
+
+def attached(uri: str, text: str, **facts: str) -> str:
+    """`text` between tags that it cannot close: where it holds the closing tag itself, the tags get a number.
+
+    Nothing of the text is changed, so that the model can quote it in an edit.
+
+    Args:
+        facts: more attributes of the tag; empty ones are left out.
+    """
+    tag, folded = "attached", text.casefold()
+    count = 1
+    while f"</{tag}" in folded:
+        count += 1
+        tag = f"attached-{count}"
+    given = {"uri": uri, **facts}
+    attributes = "".join(f' {name}="{_attribute(value)}"' for name, value in given.items() if value)
+    return f"<{tag}{attributes}>\n{text}\n</{tag}>"
+
+
+def named_only(name: str, uri: str) -> str:
+    """A link of which nothing was read, in words."""
+    return f"[Linked: {_described(name, uri)}; its content was not read.]"
+
+
+def not_read(name: str, uri: str, why: str) -> str:
+    """A link that could not be read, in words. `why` is one or more sentences: what happened and what to do."""
+    return f"[Linked: {_described(name, uri)}. It was not read: {why}]"
+
+
+def said_again(name: str, uri: str) -> str:
+    """A link whose content stands further up already, in words."""
+    return f"[Linked again: {_described(name, uri)}; its content is above.]"
+
+
+def shown_path(path: Path) -> str:
+    """`path` as text that can be sent anywhere, and given back: bytes that are not UTF-8 become escapes."""
+    return with_escapes(str(path))
+
+
+def one_line(text: str) -> str:
+    """`text` without line breaks, and not endless: names come from outside."""
+    plain = "".join(char if char.isprintable() else " " for char in text).strip()
+    return plain if len(plain) <= _LONGEST_NAME else f"{plain[:_LONGEST_NAME]}…"
+
+
+def text_part(text: str) -> TextPart:
+    """`text` as a part of a message."""
+    return {"type": "text", "text": text}
+
+
+def _described(name: str, uri: str) -> str:
+    name, uri = one_line(name), one_line(uri)
+    return uri if not name or name == uri else f"{name}, {uri}"
+
+
+def _attribute(text: str) -> str:
+    return html.escape(one_line(text), quote=True)
+
+
+# What a link's address means: a path on this machine, perhaps with lines, or something that is not read.
+
+_RANGE = re.compile(r"L(\d{1,9})(?:C\d{1,9})?(?:([-:])L?(\d{1,9})(?:C\d{1,9})?)?", re.IGNORECASE)
+_RANGE_AT_END = re.compile(rf"#({_RANGE.pattern})\Z", re.IGNORECASE)
+_DRIVE = re.compile(r"/?[A-Za-z]:(?:[/\\]|\Z)")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_LOCAL_HOSTS = frozenset({"", "localhost"})
+
+_WINDOWS = (
+    "it is a path of Windows, and this agent runs on another system. "
+    "Ask the user for the path as this system knows it."
+)
+
+
+class NotLocal(ValueError):
+    """The address names nothing that is read here; the message, for the model, says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file or directory of this machine: its path, absolute and without `..`, and the lines that are meant."""
+
+    path: Path
+    lines: tuple[int, int] | None = None
+
+
+def place_of(uri: str) -> Place:
+    """Where `uri` leads: a `file:` address, or an absolute path as some clients send them.
+
+    Lines are understood as editors write them after `#`, from 1 and with both ends: `L10`, `L10-20`, `L10-L20`,
+    `L10:20`; a second number after `:` that is smaller than the first is a column.
+
+    Raises:
+        NotLocal: it is the address of something else, or no address.
+    """
+    if uri.startswith("/") and not uri.startswith("//"):
+        return _from_path(uri)
+    if _DRIVE.match(uri) or uri.startswith("\\\\"):
+        raise NotLocal(_WINDOWS)
+    scheme = _SCHEME.match(uri)
+    if scheme is None:
+        raise NotLocal("its address is no absolute path. Find the file with search_files(target='files').")
+    if scheme[0].lower() == "file:":
+        return _from_file_address(uri)
+    if scheme[0].lower() in {"http:", "https:"}:
+        raise NotLocal(
+            "pages of the web are not fetched with a prompt. Ask the user for what it says, if you need it."
+        )
+    raise NotLocal(
+        f"addresses that begin with {scheme[0]} mean something only inside the editor. "
+        "Ask the user for the content, if you need it."
+    )
+
+
+def is_elsewhere(uri: str, roots: tuple[Path, ...]) -> bool:
+    """Whether `uri` names something that is not below `roots`, whose links are resolved."""
+    try:
+        path = Path(os.path.realpath(place_of(uri).path))
+    except NotLocal:
+        return True
+    return not any(path == root or root in path.parents for root in roots)
+
+
+def lines_of(uri: str) -> tuple[int, int] | None:
+    """First and last line that `uri` means; None where it names none."""
+    found = _RANGE_AT_END.search(uri)
+    return None if found is None else _lines(found[1])
+
+
+def _from_path(text: str) -> Place:
+    # No address, so nothing is encoded in it; a `#` may well belong to the name.
+    lines = lines_of(text)
+    return Place(_path(text.rpartition("#")[0] if lines else text), lines)
+
+
+def _from_file_address(uri: str) -> Place:
+    try:
+        parts = urlsplit(uri)
+        host = (parts.hostname or "").lower()
+    except ValueError as problem:
+        raise NotLocal(f"its address is malformed ({problem}). Ask the user for the path.") from problem
+    if _DRIVE.match(parts.netloc) or _DRIVE.match(unquote(parts.path)):
+        raise NotLocal(_WINDOWS)
+    if host not in _LOCAL_HOSTS:
+        raise NotLocal(f"it is on another machine ({host}). Ask the user for a copy in the workspace.")
+    return Place(_path(unquote(parts.path, errors="surrogateescape")), _lines(parts.fragment))
+
+
+def _path(text: str) -> Path:
+    if "\0" in text:
+        raise NotLocal("its path holds a NUL character. Ask the user for the path.")
+    if not text.startswith("/"):
+        raise NotLocal("its address has no absolute path. Find the file with search_files(target='files').")
+    return Path(os.path.normpath("/" + text.lstrip("/")))
+
+
+def _lines(fragment: str) -> tuple[int, int] | None:
+    found = _RANGE.fullmatch(fragment)
+    if found is None:
+        return None
+    first, sign, second = found.groups()
+    start = max(int(first), 1)
+    if second is None or (sign == ":" and int(second) < start):
+        return start, start
+    end = max(int(second), 1)
+    return min(start, end), max(start, end)
+
+
+# How much of what a prompt links to is read.
+
+MIB = 1024 * 1024
+
+MAX_ATTACHMENT = 32 * MIB
+"""Bytes of one image, document or recording."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The bounds of one prompt's links.
+
+    Attributes:
+        places: different files and directories that are looked at.
+        text, all_text: characters of one text and of all, line numbers included.
+        attachment, all_attachments: bytes of one image or document and of all.
+        names: of one directory.
+    """
+
+    places: int = 20
+    text: int = 64 * 1024
+    all_text: int = 256 * 1024
+    attachment: int = MAX_ATTACHMENT
+    all_attachments: int = 64 * MIB
+    names: int = 200
+
+
+# A prompt as it was received: what can be used at once, and links that are still to be read.
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A `resource_link` block (ACP v1, content). What the client says of the target is for people, not to rely on.
+
+    Attributes:
+        name, title, mime: as the client told them; '' where it did not.
+        size: in bytes.
+        lines: first and last line that are meant, from 1; None for all of it.
+    """
+
+    uri: str
+    name: str
+    title: str = ""
+    mime: str = ""
+    size: int | None = None
+    lines: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A prompt's pieces in the order given."""
+
+    pieces: tuple[Part | Link, ...]
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The links, in the order given."""
+        return tuple(piece for piece in self.pieces if isinstance(piece, Link))
+
+    def named(self) -> Content:
+        """The prompt with each link named and nothing read."""
+        return self.with_links(lambda link: [text_part(named_only(link.name or link.title, link.uri))])
+
+    def with_links(self, read: Callable[[Link], Iterable[Part]]) -> Content:
+        """The prompt with what `read` gives in the place of each link: text alone, or parts if there are others."""
+        parts: list[Part] = []
+        for piece in self.pieces:
+            if isinstance(piece, Link):
+                parts.extend(read(piece))
+            else:
+                parts.append(piece)
+        texts = [part["text"] for part in parts if part["type"] == "text"]
+        return "\n\n".join(texts) if len(texts) == len(parts) else parts
+
+
+# A prompt's content blocks as the protocol has them, in our own words.
+
+Block: TypeAlias = (
+    "TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock"
+)
+
+
+def to_said(blocks: Sequence[Block]) -> tuple[SaidPart, ...]:
+    """What blocks say that the SDK has read."""
+    return tuple(_said(block) for block in blocks)
+
+
+def texts_of(params: Mapping[str, Any]) -> tuple[SaidText, ...] | None:
+    """What the parameters of a `session/prompt` say, as they came; None where there is more in them than plain text.
+
+    What is malformed is left to the SDK, too, which says what is wrong.
+    """
+    blocks = params.get("prompt")
+    if not isinstance(blocks, list) or not blocks or params.keys() - {"sessionId", "prompt", "_meta"}:
+        return None
+    if not all(isinstance(block, dict) and _is_plain(block) for block in blocks):
+        return None
+    return tuple(SaidText(block["text"]) for block in blocks)
+
+
+def _is_plain(block: Mapping[str, Any]) -> bool:
+    rest = {name for name, value in block.items() if value is not None} - {"type", "text"}
+    return block.get("type") == "text" and isinstance(block.get("text"), str) and not rest
+
+
+def _said(block: Block) -> SaidPart:
+    if block.type == "text":
+        return SaidText(block.text)
+    if block.type == "image":
+        return SaidImage(block.mime_type, block.data, block.uri or "")
+    if block.type == "audio":
+        return SaidAudio(block.mime_type, block.data)
+    if block.type == "resource_link":
+        return SaidLink(
+            uri=block.uri,
+            name=block.name,
+            mime_type=block.mime_type or "",
+            title=block.title or "",
+            description=block.description or "",
+            size=block.size,
+        )
+    if block.type == "resource":
+        resource = block.resource
+        text, data = getattr(resource, "text", None), getattr(resource, "blob", None)
+        return SaidDocument(resource.uri, text, data, resource.mime_type or "")
+    assert_never(block)
+
+
+# What a prompt says as the model's content. What cannot be used is said in words, never dropped.
 
 _PDF = "application/pdf"
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _GROUP = 4
-_LONGEST_NAME = 200
+_LONGEST_LINK_NAME = 200
 _MAX_DECODED = MIB
 _TEXT_KINDS = re.compile(
     r"text/.+|image/svg\+xml|application/(?:.+\+(?:json|xml|yaml)|(?:x-)?(?:json|ndjson|xml|yaml|toml|javascript|"
@@ -30,7 +342,7 @@ _TEXT_KINDS = re.compile(
 
 
 def to_draft(said: Sequence[SaidPart]) -> Draft:
-    """The user's message, with its links still to be read (`acp_adapter.links.filling`). Nothing here waits.
+    """The user's message, with its links still to be read (`acp_adapter.linked_files`). Nothing here waits.
 
     Raises:
         RequestError: there is nothing in it, or an attachment cannot be read or is too large.
@@ -131,7 +443,7 @@ def _name(uri: str) -> str:
     except ValueError:
         path = uri
     name = re.split(r"[/\\]", unquote(path))[-1]
-    return "".join(char for char in name if char.isprintable())[-_LONGEST_NAME:]
+    return "".join(char for char in name if char.isprintable())[-_LONGEST_LINK_NAME:]
 
 
 def _checked(data: str, what: str) -> str:
@@ -151,3 +463,29 @@ def _checked(data: str, what: str) -> str:
 
 def _text(text: str) -> TextPart:
     return {"type": "text", "text": text}
+
+
+# What a person sent, as ACP content blocks again.
+
+
+def said_block(part: SaidPart) -> dict[str, Any]:
+    """The content block that shows a piece of a prompt: the one that it came as."""
+    match part:
+        case SaidText(text=text):
+            return {"type": "text", "text": text}
+        case SaidImage(mime_type=kind, data=data, uri=uri):
+            return {"type": "image", "mimeType": kind, "data": data, **_without_gaps(uri=uri)}
+        case SaidAudio(mime_type=kind, data=data):
+            return {"type": "audio", "mimeType": kind, "data": data}
+        case SaidLink():
+            offered = _without_gaps(
+                mimeType=part.mime_type, title=part.title, description=part.description, size=part.size
+            )
+            return {"type": "resource_link", "uri": part.uri, "name": part.name, **offered}
+        case SaidDocument(uri=uri, text=text, data=data, mime_type=kind):
+            content = {"text": text} if text is not None else {"blob": data or ""}
+            return {"type": "resource", "resource": {"uri": uri, **content, **({"mimeType": kind} if kind else {})}}
+
+
+def _without_gaps(**values: object) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value not in {None, ""}}

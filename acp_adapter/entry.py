@@ -19,7 +19,7 @@ TYPE_CHECKING = False  # as in `typing`, which is not loaded yet
 if TYPE_CHECKING:
     from typing import Any
 
-    from acp_adapter.first_answer import ServerOptions
+    from acp_adapter.startup import ServerOptions
 
 _DESCRIPTION = """\
 A coding agent. Without a command it is the server, which an editor starts: it speaks the Agent Client Protocol over
@@ -38,12 +38,12 @@ def main(argv: list[str] | None = None) -> int:
     _keep_temporary_files_out_of_it()
     arguments = sys.argv[1:] if argv is None else argv
     if "setup" in arguments[1:]:
-        from acp_adapter.launch import without_repeated_launch  # noqa: PLC0415 - clients append it to sign in
+        from acp_adapter.auth import without_repeated_launch  # noqa: PLC0415 - clients append it to sign in
 
         arguments = without_repeated_launch(arguments)
     if arguments and arguments[0] in SUBCOMMANDS:
         if argv is None:  # else whoever calls us handles what we do not
-            from acp_adapter.last_words import print_unhandled  # noqa: PLC0415 - the server has another way
+            from acp_adapter.logs import print_unhandled  # noqa: PLC0415 - the server has another way
 
             print_unhandled()
         return _subcommand(arguments[0], arguments[1:])
@@ -115,11 +115,11 @@ def _serve(arguments: list[str]) -> int:
 
 def parse_arguments(arguments: list[str]) -> ServerOptions:
     """The options in `arguments`; wrong ones end the process with a usage message on stderr."""
-    from acp_adapter.launch import SERVE  # noqa: PLC0415 - after `_leave_working_directory`
+    from acp_adapter.auth import SERVE  # noqa: PLC0415 - after `_leave_working_directory`
 
     # Without arguments, the usual case, nothing is parsed and nothing is loaded for it.
     chosen = () if arguments in ([], [SERVE]) else _parsed(arguments, SERVE)
-    from acp_adapter.first_answer import ServerOptions  # noqa: PLC0415 - `--version` needs none of it
+    from acp_adapter.startup import ServerOptions  # noqa: PLC0415 - `--version` needs none of it
 
     return ServerOptions(*chosen)
 

@@ -14,13 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acp_adapter.first_answer import FirstAnswer, ServerOptions
-from acp_adapter.front_door import greet
-from acp_adapter.handshake import Greeting
-from acp_adapter.last_words import log_unhandled
-from acp_adapter.logs import set_up_logs, silence_early_logs
-from acp_adapter.stdio import claim_stdio
-from acp_adapter.transport import Transport
+from acp_adapter.jsonrpc import hold_little
+from acp_adapter.logs import log_unhandled, set_up_logs, silence_early_logs
+from acp_adapter.startup import FirstAnswer, Greeting, ServerOptions, greet
+from acp_adapter.transport import Stdio, Transport
 from agent_core.errors import RequestError
 from agent_core.home import Home
 
@@ -28,6 +25,86 @@ if TYPE_CHECKING:
     from acp_adapter.recording.recorder import Recorder
     from agent_core.config import ConfigSource, Configuration
     from tools.redaction import Redactor
+
+
+# Takes stdin and stdout away from everyone but the transport (law 2: stdout belongs to the protocol).
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_MOST_STRAY = 5 * 1024 * 1024
+
+
+def claim_stdio(stray_output: Path | None) -> Stdio:
+    """Keep private duplicates of descriptors 0 and 1, and point the public ones elsewhere.
+
+    From then on a print, a library or a child process reads from the null device and writes to the file
+    `stray_output` (the null device where it is None or cannot be opened).
+
+    Raises:
+        OSError: stdin or stdout is closed.
+    """
+    reader, writer = _private(0), _private(1)
+    claimed = Stdio(reader, writer)
+    hold_little(writer)
+    null = os.open(os.devnull, os.O_RDWR)
+    if null == 2:  # noqa: PLR2004 - stderr was closed: no file of ours may take its number and get its warnings
+        null = os.dup(null)
+    sink = _open_sink(stray_output)
+    os.dup2(null, 0)
+    os.dup2(null if sink is None else sink, 1)
+    os.close(null)
+    if sink is not None:
+        os.close(sink)
+    return claimed
+
+
+def _private(public: int) -> int:
+    """A duplicate that no child inherits."""
+    if sys.platform == "win32":
+        duplicate = os.dup(public)  # not inheritable
+        msvcrt.setmode(duplicate, os.O_BINARY)  # else line ends are rewritten, and Ctrl-Z ends the input
+        return duplicate
+    # Never as 0, 1 or 2: where one of those is closed, a plain dup would take its number.
+    return fcntl.fcntl(public, fcntl.F_DUPFD_CLOEXEC, 3)
+
+
+def _open_sink(path: Path | None) -> int | None:
+    if path is None:
+        return None
+    try:
+        sink = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        if os.fstat(sink).st_size <= _MOST_STRAY:
+            return sink
+        os.close(sink)
+        # Other processes that write to it go on in what is the file before this one then.
+        path.replace(path.with_name(f"{path.name}.1"))
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError:
+        return None
+
+
+# Fewer memory arenas: threads that come and go otherwise leave memory behind that nobody uses.
+
+_M_ARENA_MAX = -8  # malloc.h of glibc
+_ARENAS = 2
+
+
+def share_arenas() -> bool:
+    """Let threads share a few arenas of the C library; whether it knows how (only glibc does).
+
+    By itself it makes up to eight for each core, and what one thread's turn has freed is of use to no other. It is
+    to be called while there are few threads: with more than eight arenas it has decided how many there may be.
+    """
+    import ctypes  # noqa: PLC0415 - after the first answer
+
+    try:
+        return bool(ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS))
+    except (AttributeError, OSError, TypeError):
+        return False
+
 
 log = logging.getLogger(__name__)
 
@@ -144,8 +221,6 @@ def _recorder(options: ServerOptions, own: _Own) -> Recorder | None:
 
 def _run_agent(transport: Transport, config: ConfigSource, greeting: Greeting, ending: Ending) -> None:
     import asyncio  # noqa: PLC0415 - after the first answer
-
-    from acp_adapter.allocator import share_arenas  # noqa: PLC0415 - the same
 
     share_arenas()  # before there are more threads than it can tell
     from acp_adapter.server import serve  # noqa: PLC0415

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import itertools
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from acp_adapter.ahead import AheadOfSdk
 from acp_adapter.auth import check_method
-from acp_adapter.blocks import to_said
 from acp_adapter.capabilities import client_name, read_capabilities
-from acp_adapter.choosing import Chooser
 from acp_adapter.commands import offered, refresh_offer
-from acp_adapter.errors import logged_error
-from acp_adapter.extensions import Extensions
-from acp_adapter.handshake import (
+from acp_adapter.content import Block, to_said
+from acp_adapter.jsonrpc import RequestMeta, logged_error
+from acp_adapter.option_changes import Chooser
+from acp_adapter.options import option_list
+from acp_adapter.preload import AheadOfSdk, Warming
+from acp_adapter.projection import list_result, replay_params, updates_of
+from acp_adapter.rehearsals import Rehearsals
+from acp_adapter.session import Place, RunBlocking, SessionManager, SessionState, Ticket
+from acp_adapter.startup import (
     Greeting,
     SessionSeed,
     check_place,
@@ -28,16 +35,10 @@ from acp_adapter.handshake import (
     session_choices,
     session_result,
 )
-from acp_adapter.jsonrpc import RequestMeta
-from acp_adapter.option_list import option_list
-from acp_adapter.prompting import Prompting
-from acp_adapter.rehearsals import Rehearsals
-from acp_adapter.replay import list_result, replay_params, updates_of
-from acp_adapter.session import SessionState, Ticket
-from acp_adapter.session_manager import Place, SessionManager
 from acp_adapter.transport import Transport
-from acp_adapter.warming import Warming
-from acp_adapter.workers import Workers
+from acp_adapter.turn import Prompting, steer
+from agent_core.activity import Doing
+from agent_core.background.tasks import TaskInfo
 from agent_core.config import ConfigSource
 from agent_core.errors import HermesError, RequestError
 from agent_core.events import CommandsOffered, SessionEvent
@@ -47,8 +48,248 @@ from agent_core.options import Option
 from agent_core.rehearsing import Rehearsed
 
 if TYPE_CHECKING:
-    from acp_adapter.blocks import Block
     from acp_adapter.sdk import Client
+
+
+# Threads for what would block the event loop: made on demand, bounded, gone when there is nothing to do.
+
+_IDLE_SECONDS = 10.0
+
+_T = TypeVar("_T")
+
+
+class Workers(Executor):
+    """At most `most` threads. What finds all of them at work waits for one, in order.
+
+    A thread that has had nothing to do for `idle_seconds` ends, and with it what it kept for itself. None of them
+    keeps the process from ending.
+    """
+
+    def __init__(self, most: int, name: str, idle_seconds: float = _IDLE_SECONDS) -> None:
+        self._most = most
+        self._name = name
+        self._idle_seconds = idle_seconds
+        self._condition = threading.Condition()
+        self._queue: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._numbers = itertools.count(1)
+        self._threads = self._idle = 0
+
+    def submit(self, fn: Callable[..., _T], /, *args: Any, **kwargs: Any) -> Future[_T]:
+        """As in `Executor`."""
+        future: Future[_T] = Future()
+        with self._condition:
+            self._queue.append((future, lambda: fn(*args, **kwargs)))
+            if self._idle >= len(self._queue) or self._threads >= self._most:
+                self._condition.notify()
+                return future
+            self._threads += 1
+        self._begin()
+        return future
+
+    async def run(self, function: Callable[[], _T]) -> _T:
+        """Run `function` on one of the threads and await its result, on the loop."""
+        return await asyncio.get_running_loop().run_in_executor(self, function)
+
+    def rest(self) -> None:
+        """From now on no thread waits for more to do. What still comes is done all the same."""
+        with self._condition:
+            self._idle_seconds = 0.0
+            self._condition.notify_all()
+
+    def _begin(self) -> None:
+        try:
+            threading.Thread(target=self._run, name=f"{self._name}_{next(self._numbers)}", daemon=True).start()
+        except RuntimeError:  # the system gives no more threads: those that are there will come to it
+            with self._condition:
+                self._threads -= 1
+                if not self._threads:
+                    self._queue.pop()
+                    raise
+
+    def _run(self) -> None:
+        while (work := self._next()) is not None:
+            _do(*work)
+            del work  # nothing of it is kept while the next is waited for
+
+    def _next(self) -> tuple[Future[Any], Callable[[], Any]] | None:
+        with self._condition:
+            self._idle += 1
+            self._condition.wait_for(lambda: self._queue or not self._idle_seconds, self._idle_seconds)
+            self._idle -= 1
+            if self._queue:
+                return self._queue.popleft()
+            self._threads -= 1
+            return None
+
+
+def _do(future: Future[Any], function: Callable[[], Any]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = function()
+    except BaseException as problem:  # noqa: BLE001 - whoever awaits it hears of it
+        future.set_exception(problem)
+    else:
+        future.set_result(result)
+
+
+# Methods beside the SDK's: those of the protocol that it does not route, the community's, and our own.
+
+Params = Mapping[str, Any]
+Json = dict[str, Any]
+Submit = Callable[[str, str], Awaitable[None]]
+
+DELETE, LOGOUT = "session/delete", "logout"
+STEERING, REWIND = "session/steering", "hermes/session/rewind"
+ACTIVITY, TASKS = "hermes/session/activity", "hermes/session/tasks"
+
+
+class Extensions:
+    """The methods by name, without the underscore that those outside the protocol have on the wire."""
+
+    def __init__(
+        self, factory: AgentFactory, sessions: SessionManager, run_blocking: RunBlocking, submit: Submit
+    ) -> None:
+        """Make it.
+
+        Args:
+            submit: begins a turn of a session (by id) with a text, which nobody waits for.
+        """
+        self._factory = factory
+        self._sessions = sessions
+        self._run_blocking = run_blocking
+        self._submit = submit
+        self.methods: Mapping[str, Callable[[Params], Awaitable[Json]]] = {
+            DELETE: self._delete,
+            LOGOUT: self._logout,
+            STEERING: self._steer,
+            REWIND: self._rewind,
+            ACTIVITY: self._activity,
+            TASKS: self._tasks,
+        }
+
+    async def _delete(self, params: Params) -> Json:
+        """ACP `session/delete`."""
+        await self._sessions.delete(_session_id(params))
+        return {}
+
+    async def _logout(self, params: Params) -> Json:  # noqa: ARG002 - every method has the same form
+        """ACP `logout`: sessions that are open go on, no other one is opened."""
+        await self._run_blocking(self._factory.sign_out)
+        return {}
+
+    async def _rewind(self, params: Params) -> Json:
+        from acp_adapter.commands.undo import rewind_session  # noqa: PLC0415 - most people never undo
+
+        session = await self._sessions.reach(_session_id(params))
+        try:
+            library, notes = self._factory.sessions, self._factory.memory_files
+            return await rewind_session(library, session, params, self._run_blocking, notes)
+        finally:
+            self._sessions.rest(session)
+
+    async def _activity(self, params: Params) -> Json:
+        """`_hermes/session/activity`: what the session's agent is doing, and since when (seconds since the epoch).
+
+        Returns:
+            activity (idle, waiting_for_model, receiving, running, asking, compressing), detail, since, turnSince.
+        """
+        session = await self._sessions.reach(_session_id(params))
+        try:
+            doing = Doing() if session.services is None else session.services.activity.now()
+        finally:
+            self._sessions.rest(session)
+        times = {"since": doing.since, "turnSince": doing.turn_since}
+        return {"activity": doing.kind, "detail": doing.detail, **{name: at for name, at in times.items() if at}}
+
+    async def _tasks(self, params: Params) -> Json:
+        """`_hermes/session/tasks`: what was begun in the background of the session, oldest first.
+
+        With `action` (stop, pause, resume) and `taskId` that is done before.
+
+        Returns:
+            tasks: each with id, kind (process, delegation, hook), title, state (running, paused, done, failed,
+            stopped, lost), detail, tells (its end is news), startedAt and endedAt (seconds since the epoch, null for
+            none); waiting: how many news no turn has told the model of yet.
+        """
+        from acp_adapter.commands.info import (  # noqa: PLC0415 - few clients ask
+            VERBS,
+            control_task,
+            news_waiting,
+            session_tasks,
+        )
+
+        session = await self._sessions.reach(_session_id(params))
+        action, task_id = params.get("action"), params.get("taskId")
+        known = isinstance(action, str) and action in VERBS and isinstance(task_id, str)
+        if action is not None and not known:
+            raise RequestError(f"action must be one of {', '.join(sorted(VERBS))}, with the taskId of a task.")
+
+        def told() -> Json:
+            if action is not None:
+                control_task(self._factory, session, str(action), str(task_id))
+            tasks = session_tasks(self._factory, session)
+            return {"tasks": [task_json(task) for task in tasks], "waiting": news_waiting(self._factory, session)}
+
+        try:
+            return await self._run_blocking(told)
+        finally:
+            self._sessions.rest(session)
+
+    async def _steer(self, params: Params) -> Json:
+        """`_session/steering`, in the form that other agents gave it: words for the turn that runs.
+
+        Returns:
+            outcome: injected; promptRequired where no turn runs and the client asks to be told so; else
+            startedNewTurn.
+        """
+        session = await self._sessions.reach(_session_id(params))
+        text = _text_of(params.get("prompt"))
+        if steer(session, text):
+            return {"outcome": "injected"}
+        if _wants_to_prompt(params):
+            return {"outcome": "promptRequired", "reason": "noRunningTurn"}
+        await self._submit(session.id, text)
+        return {"outcome": "startedNewTurn"}
+
+
+def task_json(task: TaskInfo) -> Json:
+    """A task as `_hermes/session/tasks` tells it."""
+    return {
+        "id": task.id,
+        "kind": task.kind,
+        "title": task.title,
+        "state": task.state,
+        "detail": task.detail,
+        "tells": task.tells,
+        "startedAt": task.started_at,
+        "endedAt": task.ended_at,
+    }
+
+
+def _session_id(params: Params) -> str:
+    session_id = params.get("sessionId")
+    if not isinstance(session_id, str):
+        raise RequestError("sessionId must be the id of a session.")
+    return session_id
+
+
+def _text_of(prompt: object) -> str:
+    blocks = prompt if isinstance(prompt, list) else []
+    texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
+    if not blocks or len(texts) != len(blocks) or not all(isinstance(text, str) for text in texts):
+        raise RequestError("prompt must be a list of text blocks: only words can be given to a running turn.")
+    text = "\n\n".join(map(str, texts)).strip()
+    if not text:
+        raise RequestError("The prompt is empty. Send at least one text block with something in it.")
+    return text
+
+
+def _wants_to_prompt(params: Params) -> bool:
+    meta = params.get("_meta")
+    steering = meta.get("steering") if isinstance(meta, dict) else None
+    return isinstance(steering, dict) and steering.get("idleBehavior") == "promptRequired"
+
 
 log = logging.getLogger(__name__)
 
@@ -59,8 +300,6 @@ MAX_REQUESTS_AT_ONCE = 32
 """Threads for all else that requests need; none of it waits for a person."""
 
 _NO_META = RequestMeta()
-
-_T = TypeVar("_T")
 
 
 def _method(function: Callable[..., Awaitable[_T]]) -> Callable[..., Coroutine[Any, Any, _T]]:

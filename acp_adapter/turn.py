@@ -1,4 +1,4 @@
-"""One prompt: from content to a stop reason, with the agent's work on a worker thread."""
+"""One prompt, from its content to a stop reason; the agent works on a thread of its own."""
 
 from __future__ import annotations
 
@@ -10,25 +10,337 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any, Literal
 
+from acp_adapter.background_turns import Attendant
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.cards.first_titles import for_a_moment
-from acp_adapter.choosing import Chooser
-from acp_adapter.commands import AsPrompt, Outcome, is_at_once, is_slashed, perform, store_late
-from acp_adapter.desk import SessionDesk
+from acp_adapter.client_io.elicitation import EditorQuestions, SecretWanted
+from acp_adapter.commands import AsPrompt, Outcome, is_at_once, is_slashed, perform, refresh_offer, store_late
+from acp_adapter.commands.command import ServerState
+from acp_adapter.commands.registry import CommandShelf
+from acp_adapter.content import Draft, is_elsewhere, to_draft, with_text
 from acp_adapter.events import EventBridge
-from acp_adapter.links.draft import Draft
-from acp_adapter.session import SessionState, Ticket
-from acp_adapter.turn_work import TurnWork
+from acp_adapter.jsonrpc import RequestId, logged_error
+from acp_adapter.option_changes import Chooser
+from acp_adapter.session import (
+    RunBlocking,
+    SessionManager,
+    SessionState,
+    Ticket,
+    name_after_answer,
+    name_after_prompt,
+    wants_better,
+)
+from acp_adapter.startup import new_session_id
+from acp_adapter.tools import for_a_moment
 from agent_core.agent import AIAgent
-from agent_core.events import SessionEvent, UserSaid
+from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested, ToolProgress
+from agent_core.errors import HermesError, KeyMissing, RequestError, TurnInterrupted, UnknownSession, public_text
+from agent_core.events import Noticed, SessionEvent, UserSaid
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
+from agent_core.log_context import working_for
 from agent_core.messages import Content
-from agent_core.prompt_parts import SaidPart
+from agent_core.options import Option
+from agent_core.prompt_parts import SaidDocument, SaidPart, SaidText
+from agent_core.providers.choice import ModelChoice, ServedWindow
+from agent_core.services import SessionServices, TurnServices
+from agent_core.sessions.records import NewSession
 from agent_core.turn.result import ConversationResult, StopReason, TurnUsage
+from agent_core.workspace import CallIdentity
+from tools.approval.actions import Action
+from tools.context import ToolContext
+from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
+from tools.registry import ToolEntry
+from tools.toolsets import select
+
+# A turn's work on its worker thread: the agent is made, the prompt completed, the conversation run.
 
 log = logging.getLogger(__name__)
+
+_WRITES_SKILLS = "skill_manage"
+_PATIENCE_WITH_SERVERS = 2.0
+"""Seconds that a session's first prompt waits for its MCP servers."""
+
+_PATIENCE_WITH_OTHERS = 1.0
+"""The same for the others, from when one came up: what is slower comes with a later turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnWork:
+    """The work of one turn. `on_mode` is told of a mode that the agent changed."""
+
+    factory: AgentFactory
+    executor: Executor
+    session: SessionState
+    bridge: EventBridge
+    token: CancelToken
+    client: ClientCapabilities
+    on_mode: Callable[[str], None]
+
+    def run(
+        self, content: Content | None, said: tuple[SaidPart, ...], draft: Draft | None = None
+    ) -> ConversationResult:
+        """Run the turn; blocks until it is over. Links are read once the turn has begun, so that no prompt is lost.
+
+        Args:
+            content: as in `AIAgent.run_conversation`.
+
+        Raises:
+            HermesError: it failed; the text is for the user.
+        """
+        with working_for(self.session.id, self.bridge.turn_id):
+            return self._run(content, said, draft)
+
+    def _run(self, content: Content | None, said: tuple[SaidPart, ...], draft: Draft | None) -> ConversationResult:
+        session, bridge = self.session, self.bridge
+        try:
+            self._wait_for_servers()
+            timeout = self.factory.approval_timeout()
+            questions = EditorQuestions(session.calls, self.client, bridge.on_question, timeout)
+            agent = session.agent or self._make_agent_with_key(questions)
+        except BaseException as problem:
+            if not self.token.is_set():
+                # The turn never begins: nobody else would let go of its journal, and of the attachments in it.
+                self.factory.sessions.store.end_turn(session.id, bridge.turn_id, "error", public_text(problem))
+            raise
+        for text in (*session.take_warnings(), *session.workspace.approvals.take_warnings()):
+            bridge.on_notice(text, "warning")
+        name_after_prompt(self.factory.sessions.store, session, said)
+        roots = session.workspace.approvals.rules.roots
+        if any(isinstance(part, SaidDocument) and is_elsewhere(part.uri, roots) for part in said):
+            session.workspace.approvals.note_others()
+        turn_id = bridge.turn_id
+        bridge.has_begun = lambda: agent.begun == turn_id
+        callbacks = bridge.callbacks(questions.ask, self.on_mode)
+        callbacks = replace(callbacks, tool_progress_callback=self._renewing_offer(self._storing_calls))
+        result = agent.run_conversation(
+            content,
+            turn_id=turn_id,
+            token=self.token,
+            callbacks=callbacks,
+            complete=self._reading(draft, callbacks) if draft is not None and draft.links else None,
+        )
+        refresh_offer(session.shelf, session.outbox)
+        if wants_better(self.factory, session):
+            self.executor.submit(name_after_answer, self.factory, session, said, result["final_response"])
+        return result
+
+    def _storing_calls(self, progress: ToolProgress) -> None:
+        """Show how a call goes on, and store that a call begins which another one makes, before it does anything.
+
+        The model's own are stored with its answer. Of what a sub-agent or a program does the session has no message.
+        """
+        self.bridge.on_tool(progress)
+        if isinstance(progress, CallRequested) and progress.parent:
+            self.factory.sessions.store.write_journal(self.session.id, self.bridge.turn_id)
+
+    def _renewing_offer(self, listener: Callable[[ToolProgress], None]) -> Callable[[ToolProgress], None]:
+        """The same; commands and skills that have come since the last turn are offered once the model has answered,
+        those that it writes as soon as they are there.
+        """
+        is_due = True
+
+        def on_tool(progress: ToolProgress) -> None:
+            nonlocal is_due
+            listener(progress)
+            if is_due or (
+                isinstance(progress, CallFinished) and progress.name == _WRITES_SKILLS and not progress.result.failed
+            ):
+                is_due = False
+                refresh_offer(self.session.shelf, self.session.outbox)
+
+        return on_tool
+
+    def _reading(self, draft: Draft, callbacks: AgentCallbacks) -> Callable[[], Content]:
+        from acp_adapter.linked_files import LinkCalls, filled  # noqa: PLC0415 - most prompts link to nothing
+
+        session, turn_id = self.session, self.bridge.turn_id
+        services = TurnServices(session.services or SessionServices(), session.workspace.approvals, callbacks)
+
+        def context(call_id: str, on_allowed: Callable[[Action], None]) -> ToolContext:
+            call = CallIdentity(session.id, turn_id, turn_id, call_id)
+            return session.workspace.context(
+                call, self.token, services, on_allowed=on_allowed, on_output=lambda _: None
+            )
+
+        return lambda: filled(draft, LinkCalls(context, self.bridge.on_tool, turn_id, self.bridge.on_notice))
+
+    def keep_unbegun(self, said: tuple[SaidPart, ...]) -> None:
+        """The turn was cancelled before it began: store what the person said, and what they were told; blocks.
+
+        The model is told with the next turn, if hooks let it (`turn.catching_up`).
+
+        Args:
+            said: nothing: nobody has said anything, and nothing is stored.
+        """
+        session, turn_id, store = self.session, self.bridge.turn_id, self.factory.sessions.store
+        try:
+            if said:
+                self._take()
+                store.begin_turn(session.id, turn_id)
+                store.end_turn(session.id, turn_id, "cancelled")
+                name_after_prompt(self.factory.sessions.store, session, said)
+        except HermesError:
+            log.warning("a cancelled prompt of session %s is not stored", session.id, exc_info=True)
+        finally:
+            store.end_turn(session.id, turn_id)
+
+    def _begin_early(self) -> None:
+        """Store the turn before what may take long, so that a kill meanwhile does not lose the prompt.
+
+        Raises:
+            UnknownSession, SessionInUse: as for `_take`.
+        """
+        self._take()
+        self.factory.sessions.store.begin_turn(self.session.id, self.bridge.turn_id)
+
+    def _wait_for_servers(self) -> None:
+        """Let the session's servers come up before its first request, and tell of those that cannot."""
+        servers = self.session.servers
+        if servers is None:
+            return
+        from agent_core.mcp.telling import still_waiting, told, waiting  # noqa: PLC0415 - most sessions have no servers
+
+        if not self.session.servers_awaited:
+            if note := waiting(servers.status()):
+                self._begin_early()
+                self.bridge.on_notice(note)
+                servers.give_time(_PATIENCE_WITH_SERVERS, _PATIENCE_WITH_OTHERS, self.token)
+            if self.token.is_set():
+                return  # nothing goes on without them, and the next prompt has a wait of its own
+            self.session.servers_awaited = True
+            if note := still_waiting(servers.status()):
+                self.bridge.on_notice(note)
+        for failure in told(servers.status(), self.session.failures_told):
+            self.bridge.on_notice(failure, "warning")
+
+    def _make_agent_with_key(self, questions: EditorQuestions) -> AIAgent:
+        """The agent; where a key is missing, after the person was led to the page where it is made.
+
+        Raises:
+            KeyMissing: it still is; the error's text says what to do, also where no page could be shown.
+        """
+        try:
+            return self._make_agent()
+        except KeyMissing as missing:
+            if not (missing.page and missing.variable and self.client.url_questions):
+                raise
+            self._begin_early()
+            wanted = SecretWanted(missing.title, missing.variable, missing.file, missing.page)
+            try:
+                answer = questions.ask_secret(wanted, self.token)
+            except ToolInterrupted as stop:
+                raise TurnInterrupted from stop
+            if answer.outcome != "answered":
+                raise
+        return self._make_agent()
+
+    def _make_agent(self) -> AIAgent:
+        session = self.session
+        self._take()
+        services, choices = session.services or self._services(), session.choices
+        agent = self.factory.agent(session.id, session.workspace, services, choices, on_note=self.bridge.on_note)
+        if self.token.is_set():
+            # The turn may have been given up meanwhile; it must not take the next one's place.
+            raise TurnInterrupted
+        session.agent, session.services, session.is_new = agent, services, False
+        session.behind.listen(services.news)
+        if session.choices != choices:
+            self.factory.switch(agent, session.choices, services.model)
+        return agent
+
+    def _services(self) -> SessionServices:
+        services = self.factory.services(self.session.id, self.session.call_ids)
+        if (rehearsed := self.session.rehearsed) is not None:
+            self.session.rehearsed = None
+            rehearsed.hand_over(services)
+        return services
+
+    def _take(self) -> None:
+        """Have the session, for this process alone to prompt.
+
+        Raises:
+            UnknownSession: there is none any more. SessionInUse: another process has it.
+        """
+        session = self.session
+        try:
+            self.factory.sessions.take(session.id, str(session.seed.cwd), session.seed.named_roots)
+        except UnknownSession:
+            # One that was open for long without a prompt may have been tidied away; it begins anew.
+            if not session.is_new:
+                raise
+
+
+# What the commands of one prompt may use, as `acp_adapter.commands.Desk` wants it.
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDesk:
+    """The desk of one prompt. Its methods block: they are for worker threads."""
+
+    session: SessionState
+    factory: AgentFactory
+    token: CancelToken
+    chooser: Chooser
+    loop: asyncio.AbstractEventLoop
+
+    @property
+    def shelf(self) -> CommandShelf:
+        """The person's own commands."""
+        return self.session.shelf
+
+    def options(self) -> Sequence[Option]:
+        """Everything that can be chosen for the session now."""
+        return self.chooser.offered(self.session)
+
+    def choose(self, option_id: str, value: str | bool) -> None:
+        """As `session/set_config_option`."""
+        asyncio.run_coroutine_threadsafe(self.chooser.choose(self.session, option_id, value), self.loop).result()
+
+    def model(self) -> ModelChoice:
+        """The model that the session's next request goes to."""
+        return self.factory.model(self.session.choices.model, self.session.model_used)
+
+    def served_window(self) -> ServedWindow | None:
+        """What its server has said of its window."""
+        return self.factory.served_window(self.session.choices.model, self.session.model_used)
+
+    def tools(self) -> Sequence[ToolEntry]:
+        """The tools that the session's model is offered: with the first prompt, those of a memory provider too."""
+        enabled, disabled = self.factory.toolsets()
+        agent = self.session.agent
+        workspace = self.session.workspace if agent is None else agent.workspace
+        return select(enabled, disabled, workspace.tools)
+
+    def servers(self) -> Sequence[ServerState]:
+        """The session's MCP servers."""
+        return () if self.session.servers is None else self.session.servers.status()
+
+    def fork(self) -> str:
+        """Copy the session as it stands; the copy's id."""
+        archive, seed, choices = self.factory.sessions.archive, self.session.seed, self.session.choices
+        self.factory.sessions.store.settle(seed.session_id)
+        source = archive.get(seed.session_id).source
+        new = NewSession(
+            new_session_id(), str(seed.cwd), seed.named_roots, source, choices.mode, options=choices.stored()
+        )
+        return archive.fork(seed.session_id, new).id
+
+    def steer(self, text: str) -> bool:
+        """Tell the running turn's model something; False where no turn runs that could take it."""
+        return steer(self.session, text)
+
+
+def steer(session: SessionState, text: str) -> bool:
+    """Tell the session's running turn something; False, and nothing happens, if there is none."""
+    agent, bridge = session.agent, session.bridge
+    if agent is None or bridge is None or not agent.steer(text):
+        return False
+    bridge.note_steering(text)
+    return True
+
+
+# One prompt: from content to a stop reason, with the agent's work on a worker thread.
 
 _CANCEL_GRACE = 0.3
 """Seconds that a cancelled turn's worker gets to end by itself before the turn is answered without it."""
@@ -343,3 +655,137 @@ def _detach(session: SessionState, work: asyncio.Future[ConversationResult]) -> 
 def _settle(future: asyncio.Future[None]) -> None:
     if not future.done():
         future.set_result(None)
+
+
+# The turns of all sessions: prompts, submitted texts and news. A cancel finds each of them from its beginning.
+
+MOST_UNASKED = 256
+"""Turns that no request waits for, in all sessions: each of the others is bounded by its request."""
+
+
+class Prompting:
+    """Begins and cancels turns; lives on the loop.
+
+    Args:
+        executor: threads for turns, and for what else waits for a person; `run_blocking` runs a function on them.
+        is_cancelled: whether a request was cancelled before anybody had taken it up.
+        unasked_over: told of a session in which a turn that no request waits for is over, its last words written.
+    """
+
+    def __init__(
+        self,
+        factory: AgentFactory,
+        executor: Executor,
+        run_blocking: RunBlocking,
+        sessions: SessionManager,
+        chooser: Chooser,
+        *,
+        is_cancelled: Callable[[RequestId | None], bool],
+        unasked_over: Callable[[str], None],
+    ) -> None:
+        self._factory = factory
+        self._executor = executor
+        self._sessions = sessions
+        self._chooser = chooser
+        self._is_cancelled = is_cancelled
+        self._unasked_over = unasked_over
+        self._attendant = Attendant(factory, sessions, run_blocking, self._run_own)
+        sessions.on_live = self._attendant.attend
+        self._unasked: set[asyncio.Task[None]] = set()
+        # Prompts for sessions that are only just loaded or deleted.
+        self._coming: list[tuple[str, CancelToken]] = []
+        self._cancelling: set[str] = set()
+
+    async def answer(self, session_id: str, said: Sequence[SaidPart], ticket: Ticket) -> Answered:
+        """Run a prompt's turn, or its command, behind what was prompted before it.
+
+        Raises:
+            UnknownSession: there is no such session.
+            HermesError: it failed; the text is for the user.
+        """
+        session = await self._reach(session_id, ticket.token)
+        if self._is_cancelled(ticket.request_id):
+            ticket.token.cancel()
+        draft = to_draft(said)
+        prompt = Prompt(draft.named(), tuple(said), draft, lambda text: to_draft(with_text(said, text)))
+        return await self._run(session, prompt, ticket)
+
+    async def submit(self, session_id: str, text: str) -> None:
+        """Begin a turn that no request waits for.
+
+        Raises:
+            UnknownSession: there is no such session.
+            RequestError: there are too many of them.
+        """
+        prompt, ticket = Prompt(text, (SaidText(text),)), Ticket(None, CancelToken())
+        session = await self._reach(session_id, ticket.token)
+        if len(self._unasked) >= MOST_UNASKED:
+            raise RequestError(f"{MOST_UNASKED} turns that were begun so are not over. Cancel some, or wait.")
+        # Now, not when the task begins: a cancel or a close that comes right behind must find it.
+        session.tickets.append(ticket)
+        task = asyncio.ensure_future(self._run_unasked(session, prompt, ticket))
+        self._unasked.add(task)
+        task.add_done_callback(self._unasked.discard)
+
+    async def cancel(self, session_id: str) -> None:
+        """End everything that was prompted so far in this session as cancelled.
+
+        A prompt behind a load waits for that (`reach`), and so must a cancel behind both.
+        """
+        for coming_to, token in self._coming:
+            if coming_to == session_id:
+                token.cancel()
+        if session_id in self._cancelling:
+            return  # one that waits there sees all that is in front of this one
+        self._cancelling.add(session_id)
+        try:
+            session = await self._sessions.reach(session_id)
+        except UnknownSession:
+            log.info("a cancel for a session that is not there was ignored")
+        else:
+            session.cancel()
+        finally:
+            self._cancelling.remove(session_id)
+
+    def cancel_request(self, request_id: RequestId) -> None:
+        """Cancel the prompt that came as this request, if there is one."""
+        for session in self._sessions.all():
+            for ticket in session.tickets:
+                if ticket.request_id == request_id:
+                    ticket.token.cancel()
+
+    async def _reach(self, session_id: str, token: CancelToken) -> SessionState:
+        """The session for a prompt, which a cancel finds meanwhile."""
+        coming = session_id, token
+        self._coming.append(coming)
+        try:
+            return await self._sessions.reach(session_id)
+        finally:
+            self._coming.remove(coming)
+
+    async def _run(self, session: SessionState, prompt: Prompt, ticket: Ticket) -> Answered:
+        runner = TurnRunner(self._factory, self._executor, self._sessions.client, self._chooser)
+        self._attendant.turn_begins(session)
+        stop, is_turn = "error", True
+        try:
+            answered = await runner.run(session, prompt, ticket)
+            stop, is_turn = answered.stop, answered.is_turn
+            return answered
+        finally:
+            self._sessions.rest(session)
+            self._chooser.answered()
+            self._attendant.turn_over(session, stop, own=prompt.content is None, is_turn=is_turn)
+
+    async def _run_own(self, session: SessionState) -> str:
+        """Run a turn about the news of the background; why it stopped."""
+        return (await self._run(session, Prompt(None, ()), Ticket(None, CancelToken()))).stop
+
+    async def _run_unasked(self, session: SessionState, prompt: Prompt, ticket: Ticket) -> None:
+        try:
+            await self._run(session, prompt, ticket)
+        except Exception as problem:  # noqa: BLE001 - nobody else would hear of it
+            told = logged_error(problem, "a turn that no request waits for")["message"]
+            session.outbox.put(Noticed(f"{secrets.token_hex(8)}-status-1", told, "error"))
+            await session.outbox.drain()
+        finally:
+            self._unasked_over(session.id)

@@ -3,20 +3,55 @@
 from __future__ import annotations
 
 import logging
+import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from acp_adapter.client_io.exit_status import ExitStatus, read_status
-from acp_adapter.editor_calls import EditorCalls, EditorGone, EditorProblem, EditorRefused, EditorSilent
+from acp_adapter.client_io.calls import EditorCalls, EditorGone, EditorProblem, EditorRefused, EditorSilent
 from agent_core.interrupt import CancelToken
 from tools.environments.child_env import child_environment
 from tools.environments.output import OutputBuffer
 from tools.environments.program_finder import PROGRAMS
 from tools.errors import CommandError, ToolInterrupted
+from tools.light_dataclass import dataclass
 from tools.ports import CommandOutcome, CommandSpec, Environment, Interrupt
 from tools.settings import TerminalSettings
+
+# How a command in an editor's terminal ended, as editors tell it.
+
+
+@dataclass(frozen=True, slots=True)
+class ExitStatus:
+    """The shell's status, or the name of the signal that ended it; both None where the editor knows neither."""
+
+    code: int | None
+    signal: str | None
+
+
+def read_status(answer: Mapping[str, Any]) -> ExitStatus | None:
+    """The status in an answer (ACP v1: `exitCode`, `signal`); None where it tells nothing.
+
+    Editors name signals differently (SIGKILL, KILL, 9), or tell them as negative codes.
+    """
+    code, name = answer.get("exitCode"), answer.get("signal")
+    if isinstance(name, (str, int)) and not isinstance(name, bool) and name not in ("", 0):
+        return ExitStatus(None, _signal_name(str(name)))
+    if not isinstance(code, int) or isinstance(code, bool):
+        return None
+    return ExitStatus(None, _signal_name(str(-code))) if code < 0 else ExitStatus(code, None)
+
+
+def _signal_name(told: str) -> str:
+    if told.isdecimal():
+        try:
+            return signal.Signals(int(told)).name
+        except ValueError:
+            return f"signal {told}"
+    name = told.upper()
+    return next((known for known in (name, f"SIG{name}") if known in signal.Signals.__members__), told)
+
 
 log = logging.getLogger(__name__)
 

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from acp_adapter.commands.command import AsPrompt, Desk, Outcome, SlashCommand, Told, Typed
 from acp_adapter.commands.custom import CustomCommand
-from acp_adapter.commands.performing import perform, refresh_offer, run, store_late
-from acp_adapter.commands.shelf import CommandShelf
-from acp_adapter.commands.typed import is_at_once, is_slashed, offered, typed_command
+from acp_adapter.commands.registry import CommandShelf
+from acp_adapter.commands.run import (
+    is_at_once,
+    is_slashed,
+    offered,
+    perform,
+    refresh_offer,
+    run,
+    store_late,
+    typed_command,
+)
 
 __all__ = [
     "AsPrompt",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from acp_adapter.cli.terminal.safe_text import safe_text
 from agent_core.events import Command
 from agent_core.prompt_parts import SaidAudio, SaidImage, SaidPart, SaidText
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from acp_adapter.commands.shelf import CommandShelf
+    from acp_adapter.commands.registry import CommandShelf
     from acp_adapter.session import SessionState
     from agent_core.context.compaction import Compaction
     from agent_core.factory import AgentFactory
@@ -18,6 +20,40 @@ if TYPE_CHECKING:
     from agent_core.options import Option
     from agent_core.providers.choice import ModelChoice, ServedWindow
     from tools.registry import ToolEntry
+
+
+# Pieces of Markdown from text that may hold anything.
+
+_SIGNS = re.compile(r"([\\`*_\[\]<>|#~])")
+
+
+def code(text: str) -> str:
+    """`text` as code on one line."""
+    shown = " ".join(safe_text(text).split())
+    return f"`` {shown.replace('``', '` `')} ``" if "`" in shown else f"`{shown}`"
+
+
+def plain(text: str) -> str:
+    """`text` on one line, with nothing in it that Markdown knows."""
+    return _escaped(" ".join(safe_text(text).split()))
+
+
+def prose(text: str) -> str:
+    """`text` on one line, with nothing in it that Markdown knows but words between backticks."""
+    pieces = " ".join(safe_text(text).split()).split("`")
+    if len(pieces) % 2 == 0 or not all(piece.strip() for piece in pieces[1::2]):
+        return plain(text)
+    return "".join(code(piece) if place % 2 else _escaped(piece) for place, piece in enumerate(pieces))
+
+
+def _escaped(text: str) -> str:
+    return _SIGNS.sub(r"\\\1", text)
+
+
+def table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """A table; its cells are Markdown of one line each."""
+    lines = [heads, tuple("---" for _ in heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 @dataclass(frozen=True, slots=True)

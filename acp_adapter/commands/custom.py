@@ -1,25 +1,74 @@
-"""Commands of the person's own: Markdown files whose text is a prompt.
-
-    ---
-    description: Explain a file
-    argument-hint: path
-    ---
-    Explain $1 to someone who is new here. Mind this: $ARGUMENTS
-
-The text is only ever a prompt, and only where the person types the command's name: nothing in it is run or read in.
-"""
+"""Commands that are prompts: Markdown files of the user or the project, skills, and prompts of MCP servers."""
 
 from __future__ import annotations
 
 import re
-from typing import Literal
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
-from acp_adapter.commands.arguments import has_places, placed
-from acp_adapter.commands.command import AsPrompt, Desk, SlashCommand, Typed
+from acp_adapter.commands.command import AsPrompt, Desk, SlashCommand, Told, Typed, code, plain
+from agent_core.errors import RequestError, TurnInterrupted
+from agent_core.events import Command
 from agent_core.sessions.archive.titles import clean_title
+from tools.errors import ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
+from tools.result import reason_of
 
-Origin = Literal["project", "yours"]
+if TYPE_CHECKING:
+    from agent_core.mcp.offers import OfferedPrompt, PromptArgument
+    from agent_core.skills.library import Skill
+    from tools.agent_ports import Origin, SkillFacts, SkillView
+
+
+# `$ARGUMENTS` and `$1` to `$9` in texts of the person's own: what was typed behind a command's name.
+
+_PLACE = re.compile(r"\$(?:(ARGUMENTS)\b|([1-9])(?![0-9]))")
+ALL = "$ARGUMENTS"
+
+
+def has_places(body: str) -> bool:
+    """Whether there is a place for arguments."""
+    return _PLACE.search(body) is not None
+
+
+def placed(body: str, arguments: str) -> tuple[str, int]:
+    """`body` with the arguments in their places, and how many places there are.
+
+    `$ARGUMENTS` is all of them as they were typed, `$1` to `$9` are single words, or what stands in quotes. A word
+    that was not typed is empty. What the arguments themselves hold is not looked at.
+    """
+    words = _words(arguments)
+
+    def value(found: re.Match[str]) -> str:
+        if found[1] is not None:
+            return arguments
+        place = int(found[2]) - 1
+        return words[place] if place < len(words) else ""
+
+    return _PLACE.subn(value, body)
+
+
+def _words(arguments: str) -> list[str]:
+    try:
+        return shlex.split(arguments)
+    except ValueError:  # an apostrophe is no open quote
+        return arguments.split()
+
+
+# Commands of the person's own: Markdown files whose text is a prompt.
+#
+#     ---
+#     description: Explain a file
+#     argument-hint: path
+#     ---
+#     Explain $1 to someone who is new here. Mind this: $ARGUMENTS
+#
+# The text is only ever a prompt, and only where the person types the command's name: nothing in it is run or read
+# in.
+
+CommandOrigin = Literal["project", "yours"]
 
 _FENCE = "---"
 _FIELD = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]*)[ \t]*:[ \t]*(?P<value>.*)")
@@ -43,17 +92,19 @@ class CustomCommand:
     description: str
     hint: str
     body: str
-    origin: Origin
+    origin: CommandOrigin
 
 
-def read_command(name: str, text: str, origin: Origin) -> CustomCommand | None:
+def read_command(name: str, text: str, origin: CommandOrigin) -> CustomCommand | None:
     """The command in a file's text; None where it holds no prompt."""
     head, body = _parts(text.replace("\r\n", "\n"))
     if not body:
         return None
     fields = _fields(head)
-    described = _line(fields.get("description", "")) or _line(_MARKS.sub("", body.partition("\n")[0], count=1))
-    hint = _line(fields.get("argument-hint", "")) or ("arguments" if has_places(body) else "")
+    described = _first_line(fields.get("description", "")) or _first_line(
+        _MARKS.sub("", body.partition("\n")[0], count=1)
+    )
+    hint = _first_line(fields.get("argument-hint", "")) or ("arguments" if has_places(body) else "")
     return CustomCommand(name, f"{described} ({origin})".lstrip(), hint, body, origin)
 
 
@@ -93,5 +144,275 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if is_quoted else value
 
 
-def _line(text: str) -> str:
+def _first_line(text: str) -> str:
     return clean_title(text, room=_ROOM)
+
+
+# Skills as commands: `/NAME words` is a prompt with the skill's instructions and the words; `/skills` lists them.
+
+MOST_OFFERED = 100
+_PREFIX = "skill:"
+_HINT = "what to do"
+_WIDTH = 140
+_MOST_SHOWN = 100
+_ORIGINS: dict[Origin, str] = {
+    "yours": "Your own",
+    "external": "From folders that your settings name",
+    "plugin": "From plugins",
+    "project": "From this project",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SkillCommand:
+    """A skill as a command.
+
+    Attributes:
+        name: as it is typed: the skill's, or `skill:NAME` where another command is called so.
+        skill: the skill's name.
+        hint: what may follow the name.
+    """
+
+    name: str
+    skill: str
+    description: str
+    hint: str = _HINT
+
+    @property
+    def offer(self) -> Command:
+        """The command as a client is told of it."""
+        return Command(self.name, self.description, self.hint)
+
+
+def skill_commands(skills: Sequence[Skill], taken: Collection[str]) -> tuple[SkillCommand, ...]:
+    """The commands of skills that a person may type, at most a hundred. `taken` are names of the person's own."""
+    typed = [skill for skill in skills if skill.head.for_person][:MOST_OFFERED]
+    return tuple(
+        SkillCommand(
+            _PREFIX + skill.facts.name if skill.facts.name in taken else skill.facts.name,
+            skill.facts.name,
+            _described(skill.facts),
+            skill.head.hint or _HINT,
+        )
+        for skill in typed
+    )
+
+
+def skills_beside(skills: Sequence[SkillCommand], built_in: Collection[str]) -> Iterator[SkillCommand]:
+    """The commands, by other names where built-in ones are called so."""
+    for skill in skills:
+        yield replace(skill, name=_PREFIX + skill.name) if skill.name in built_in else skill
+
+
+def skill_as_slash(skill: SkillCommand) -> SlashCommand:
+    """The command, ready to be run."""
+
+    def run(typed: Typed, desk: Desk) -> AsPrompt:
+        return _as_prompt(skill.skill, typed.rest, desk)
+
+    return SlashCommand(skill.name, skill.description, run, skill.hint)
+
+
+def show_skills(_typed: Typed, desk: Desk) -> Told:
+    """The skills by where they come from, with what is wrong with broken ones."""
+    skills = desk.session.workspace.skills
+    if skills is None:
+        return Told("Skills are turned off in your settings (`skills.enabled`).")
+    listed, problems = skills.listed(), skills.problems()
+    lines: list[str] = []
+    left = _MOST_SHOWN
+    for origin, title in _ORIGINS.items():
+        found = [facts for facts in listed if facts.origin == origin]
+        if found:
+            lines += [f"**{title}** ({len(found)})", *map(_line, found[:left]), ""]
+            lines += [f"- … and {len(found) - left} more", ""] if len(found) > left else []
+            left = max(0, left - len(found))
+    if problems:
+        lines.append("**Not used**")
+        lines += [f"- {code(problem.place)}: {plain(problem.reason)}" for problem in problems[:_MOST_SHOWN]]
+        lines += [f"- … and {len(problems) - _MOST_SHOWN} more"] if len(problems) > _MOST_SHOWN else []
+    if not lines:
+        own = desk.factory.home.root / "skills" / "NAME" / "SKILL.md"
+        return Told(f"There are no skills. One of your own is {code(str(own))}; a project's is in `.agents/skills`.")
+    return Told("\n".join(lines).rstrip())
+
+
+def _as_prompt(name: str, words: str, desk: Desk) -> AsPrompt:
+    """The prompt of a skill that the person typed.
+
+    Raises:
+        RequestError: it cannot be read.
+    """
+    skills = desk.session.workspace.skills
+    if skills is None:
+        raise RequestError("Skills are turned off in your settings.")
+    try:
+        view = skills.view(name)
+        body, has_taken = _instructions(view, words)
+    except (ToolError, ValueError) as problem:  # it may have become no skill just now
+        raise RequestError(f"{problem} Nothing was sent to the model.") from problem
+    asked = (
+        f"What I want:\n\n{words}"
+        if words and not has_taken
+        else "Begin with it; ask me if something that you need is missing."
+    )
+    return AsPrompt(f"{_introduced(view, body)}\n\n{asked}")
+
+
+def _instructions(view: SkillView, words: str) -> tuple[str, bool]:
+    """The text below the head, and whether it has taken the words in.
+
+    It does where it has `$ARGUMENTS`, or its head says what may follow the name: in others `$1` may be code.
+    """
+    from agent_core.skills.frontmatter import read_skill, split  # noqa: PLC0415 - it loads more than the start needs
+
+    text = view.text or ""
+    _, body = split(text)
+    if ALL not in body and not read_skill(text, view.skill.name).hint:
+        return body, False
+    filled, places = placed(body, words)
+    return filled, places > 0
+
+
+def _introduced(view: SkillView, body: str) -> str:
+    skill = view.skill
+    files = f" Its other files ({', '.join(view.files)}) are read with skill_view." if view.files else ""
+    return (
+        f"Follow the skill {skill.name} now. Its folder is {skill.folder}.{files}\n\n"
+        f'<skill name="{skill.name}">\n{body.strip()}\n</skill>'
+    )
+
+
+def _described(facts: SkillFacts) -> str:
+    mark = "project skill" if facts.origin == "project" else "skill"
+    return f"{_short(facts.description)} ({mark})"
+
+
+def _line(facts: SkillFacts) -> str:
+    hidden = (
+        f" *(hidden by the one that is {facts.hidden_by}; {code(facts.address)} finds it)*" if facts.hidden_by else ""
+    )
+    category = f" ({plain(facts.category)})" if facts.category else ""
+    return f"- {code(facts.name)}{category}: {plain(_short(facts.description))}{hidden}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1].rstrip()}…"
+
+
+# Prompts of MCP servers as commands: `/server:prompt words` is a prompt with what the server makes of the words.
+
+_MCP_PREFIX = "mcp:"
+_UNUSABLE = re.compile(r"[^a-z0-9_-]+")
+_NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCommand:
+    """A server's prompt as a command.
+
+    Attributes:
+        name: as it is typed: `server:prompt`, or `mcp:server:prompt` where another command is called so.
+        server, prompt: as the server and its prompt call themselves.
+    """
+
+    name: str
+    server: str
+    prompt: str
+    description: str
+    arguments: tuple[PromptArgument, ...] = ()
+
+    @property
+    def offer(self) -> Command:
+        """The command as a client is told of it."""
+        return Command(self.name, self.description, self.hint)
+
+    @property
+    def hint(self) -> str:
+        """What may follow the name."""
+        return " ".join(f"<{one.name}>" if one.required else f"[{one.name}]" for one in self.arguments)
+
+
+def prompt_commands(prompts: Iterable[tuple[str, str, OfferedPrompt]]) -> tuple[PromptCommand, ...]:
+    """The commands of servers' prompts, at most a hundred. `prompts` are server, its name for tools, prompt."""
+    found: dict[str, PromptCommand] = {}
+    for server, label, prompt in prompts:
+        name = f"{_cleaned(label)}:{_cleaned(prompt.name)}"
+        about = prompt.description if len(prompt.description) <= _WIDTH else f"{prompt.description[: _WIDTH - 1]}…"
+        found.setdefault(
+            name, PromptCommand(name, server, prompt.name, f"{about} (MCP server)".lstrip(), prompt.arguments)
+        )
+    return tuple(list(found.values())[:MOST_OFFERED])
+
+
+def prompts_beside(prompts: Sequence[PromptCommand], taken: Collection[str]) -> tuple[PromptCommand, ...]:
+    """The commands, by other names where others are called so."""
+    return tuple(replace(one, name=_MCP_PREFIX + one.name) if one.name in taken else one for one in prompts)
+
+
+def prompt_as_slash(command: PromptCommand) -> SlashCommand:
+    """The command, ready to be run."""
+
+    def run(typed: Typed, desk: Desk) -> AsPrompt:
+        return AsPrompt(_argument_words(command, typed, desk))
+
+    return SlashCommand(command.name, command.description, run, command.hint)
+
+
+def _argument_words(command: PromptCommand, typed: Typed, desk: Desk) -> str:
+    """What the server makes of it; blocks.
+
+    Raises:
+        RequestError: an argument is missing, or the server does not answer. TurnInterrupted: it was cancelled.
+    """
+    servers = desk.session.servers
+    arguments = read_arguments(command, typed.rest)
+    if servers is None:
+        raise RequestError(f"The MCP server {command.server} is not in this session any more.")
+    try:
+        result = servers.prompt(command.server, command.prompt, arguments, desk.token)
+    except ToolInterrupted as stop:
+        raise TurnInterrupted from stop
+    if result.failed:
+        raise RequestError(
+            f"/{command.name} could not be used: {reason_of(result.text)} Nothing was sent to the model."
+        )
+    desk.session.workspace.approvals.note_others()
+    return f"Do what this prompt says, which the MCP server {command.server} has made for me.\n\n{result.text}"
+
+
+def read_arguments(command: PromptCommand, rest: str) -> Mapping[str, str]:
+    """The arguments of a prompt from what was typed: in their order, the last one whole, or as `name=value`.
+
+    Raises:
+        RequestError: one that is required is missing, or there are more than the prompt has.
+    """
+    names = [one.name for one in command.arguments]
+    found, left = _read(rest.strip(), names)
+    missing = [one.name for one in command.arguments if one.required and one.name not in found]
+    if missing or left:
+        why = f"needs {', '.join(missing)}" if missing else f"has no place for {left!r}"
+        raise RequestError(f"/{command.name} {why}. Type it as: /{command.name} {command.hint}".rstrip())
+    return found
+
+
+def _read(text: str, names: Sequence[str]) -> tuple[dict[str, str], str]:
+    """The arguments, and what is left over."""
+    try:
+        words = shlex.split(text)
+    except ValueError:  # an apostrophe is no quote
+        words = text.split()
+    named = [(_NAMED.fullmatch(word), word) for word in words]
+    if words and all(found is not None and found[1] in names for found, _ in named):
+        return {found[1]: found[2] for found, _ in named if found is not None}, ""
+    if not names:
+        return {}, text
+    if len(words) > len(names):
+        words = [*words[: len(names) - 1], " ".join(words[len(names) - 1 :])]
+    if len(names) == 1 and text:
+        words = [text]
+    return dict(zip(names, words, strict=False)), ""
+
+
+def _cleaned(name: str) -> str:
+    return _UNUSABLE.sub("_", name.lower()).strip("_-") or "prompt"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from acp_adapter.cards.looks import card_details, look_of
 from acp_adapter.export.story import Card, CardStatus
+from acp_adapter.tools import card_details, look_of
 from agent_core.calls.live_output import readable_error
 from agent_core.events import ToolAnnounced, ToolFinished, ToolOutput, ToolRequested, ToolRunning
 from agent_core.messages import INTERRUPTED_RESULT, is_interrupted

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from acp_adapter import server
-from acp_adapter.ahead import AheadOfSdk
-from acp_adapter.blocks import texts_of
+from acp_adapter.content import texts_of
+from acp_adapter.preload import AheadOfSdk
 from acp_adapter.session import Ticket
 from acp_adapter.turn import Answered
 from agent_core.config import ConfigSource

@@ -5,7 +5,7 @@ import platform
 
 import pytest
 
-from acp_adapter.allocator import share_arenas
+from acp_adapter.process import share_arenas
 
 
 def test_glibc_is_told_and_others_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

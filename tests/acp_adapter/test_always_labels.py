@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from acp_adapter.capabilities import ClientCapabilities, ClientHabits
-from acp_adapter.permission_options import offers_of
+from acp_adapter.permissions import offers_of
 from tests.support.always import AlwaysSession
 from tests.support.each import each
 from tools.approval.actions import ProcessInput, RunCommand

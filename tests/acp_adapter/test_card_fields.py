@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.card_fields import CardFields
+from acp_adapter.projection import CardFields
 
 TEXT = [{"type": "content", "content": {"type": "text", "text": "a"}}]
 

@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 from acp.schema import PromptRequest
 
-from acp_adapter.blocks import to_said
-from acp_adapter.content import MAX_ATTACHMENT, to_draft
-from acp_adapter.links.draft import Link
+from acp_adapter.content import MAX_ATTACHMENT, Link, to_draft, to_said
 from agent_core.errors import RequestError
 from tests.support.each import each
 

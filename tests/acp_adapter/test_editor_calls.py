@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.card_fields import CardFields
-from acp_adapter.editor_calls import EditorGone, EditorRefused, EditorSilent, SessionCalls
-from acp_adapter.outbox import Outbox
+from acp_adapter.client_io.calls import EditorGone, EditorRefused, EditorSilent, SessionCalls
+from acp_adapter.events import Outbox
+from acp_adapter.projection import CardFields
 from agent_core.events import AgentText, SessionEvent
 from agent_core.interrupt import CancelToken
 from tests.support.agent_end import AgentEnd, RawClient

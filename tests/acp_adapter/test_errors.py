@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
-from acp_adapter.errors import make_error, sanitised, wire_error
+from acp_adapter.jsonrpc import make_error, sanitised, wire_error
 from agent_core.errors import (
     AuthRequired,
     HermesError,

@@ -9,10 +9,9 @@ from collections.abc import Callable
 import pytest
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.cards.first_titles import Hold
-from acp_adapter.events import EventBridge
-from acp_adapter.outbox import MAX_WAITING_CHARS, Outbox
+from acp_adapter.events import MAX_WAITING_CHARS, EventBridge, Outbox
 from acp_adapter.projection import project
+from acp_adapter.tools import Hold
 from agent_core.callbacks import CallFinished, CallOutput, CallRequested, CallRunning, CompressionStep, Status, Step
 from agent_core.context.compaction import Compaction
 from agent_core.events import (

@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.first_answer import FILE_NAME, FirstAnswer, ServerOptions, Shown
-from acp_adapter.front_door import greet
-from acp_adapter.handshake import Greeting, looked_again
-from acp_adapter.options.modes import mode_state
+from acp_adapter.options import mode_state
+from acp_adapter.startup import FILE_NAME, FirstAnswer, Greeting, ServerOptions, Shown, greet, looked_again
 from agent_core.config import ConfigSource, Configuration, Overrides, load
 from agent_core.factory import AgentFactory
 from agent_core.home import Home

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from acp.schema import CreateFormSessionElicitationRequest
 
-from acp_adapter.forms import UnfitValue, WrongForm, as_text, read_form, requested_schema
+from acp_adapter.client_io.elicitation import UnfitValue, WrongForm, as_text, read_form, requested_schema
 from tests.support.each import each
 from tools.agent_ports import Field, PersonQuestion
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.framing import MAX_LINE, LineReader, LineWriter
+from acp_adapter.jsonrpc import MAX_LINE, LineReader, LineWriter
 from tests.support.agent_end import unread
 from tests.support.waiting import wait_until
 

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.front_door import greet
-from acp_adapter.handshake import Greeting, initialize_result
 from acp_adapter.jsonrpc import RequestMeta
+from acp_adapter.startup import Greeting, greet, initialize_result
 from agent_core.config import Configuration, Overrides, load
 from agent_core.errors import SettingsError
 from agent_core.home import Home
@@ -166,7 +165,7 @@ def test_a_client_that_leaves_is_told(before: list[dict[str, Any]], client: RawC
 _BUDGET = """
 import json, os, sys, threading
 import acp_adapter.entry, acp_adapter.process, agent_core.home
-from acp_adapter.front_door import greet
+from acp_adapter.startup import greet
 from acp_adapter.transport import Stdio, Transport
 
 class Watching(Transport):
@@ -188,7 +187,7 @@ _SESSION = """
 import json, os, pathlib, sys
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.handshake import first_options, open_session, session_result
+from acp_adapter.startup import first_options, open_session, session_result
 from agent_core.config import ConfigSource, Overrides
 from agent_core.home import Home
 config = ConfigSource(Home(pathlib.Path(sys.argv[1])), Overrides("offline", "offline"))

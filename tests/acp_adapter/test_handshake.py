@@ -10,7 +10,7 @@ import pytest
 
 from acp_adapter import __version__
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.handshake import SessionSeed, first_options, initialize_result, open_session, session_result
+from acp_adapter.startup import SessionSeed, first_options, initialize_result, open_session, session_result
 from agent_core.config import Configuration, Overrides, load
 from agent_core.errors import AuthRequired, RequestError
 from agent_core.home import Home

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from acp_adapter.inbox import Inbox
+from acp_adapter.transport import Inbox
 
 _ONE, _TWO, _THREE = {"id": 1}, {"id": 2}, {"id": 3}
 

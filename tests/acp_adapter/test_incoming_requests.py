@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from acp_adapter.incoming_requests import IncomingRequests, Limits
 from acp_adapter.jsonrpc import Rejected
+from acp_adapter.transport import IncomingRequests, Limits
 
 _PATIENCE = 10
 _LIMITS = Limits(

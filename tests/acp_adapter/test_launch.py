@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from acp_adapter.launch import setup_arguments, setup_command, without_repeated_launch
+from acp_adapter.auth import setup_arguments, setup_command, without_repeated_launch
 from tests.support.each import each
 
 PYTHON = sys.executable

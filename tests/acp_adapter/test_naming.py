@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.outbox import Outbox
+from acp_adapter.events import Outbox
 from agent_core.config import ConfigSource
 from agent_core.events import SessionEvent, SessionNamed
 from agent_core.home import Home

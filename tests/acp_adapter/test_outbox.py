@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.outbox import LEFT_OUT, MAX_WAITING_CHARS, MOST_AFTER_CANCEL, MOST_AT_ONCE, Outbox
+from acp_adapter.events import LEFT_OUT, MAX_WAITING_CHARS, MOST_AFTER_CANCEL, MOST_AT_ONCE, Outbox
 from agent_core.events import (
     AgentText,
     AgentThought,

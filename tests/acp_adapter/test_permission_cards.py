@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.permission_cards import asked_card
+from acp_adapter.permissions import asked_card
 from tests.support.each import each
 from tools.approval.actions import (
     Action,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import get_args
 
-from acp_adapter.permission_cards import asked_card
+from acp_adapter.permissions import asked_card
 from tests.support.always import AlwaysSession
 from tests.support.each import each
 from tools.approval.actions import ProcessInput, RunCommand

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from acp_adapter.capabilities import ClientCapabilities, ClientHabits
-from acp_adapter.editor_calls import EditorGone, EditorRefused, EditorSilent
+from acp_adapter.client_io.calls import EditorGone, EditorRefused, EditorSilent
 from acp_adapter.permissions import EditorApprover
 from agent_core.interrupt import CancelToken
 from tests.support.each import each

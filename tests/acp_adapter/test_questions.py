@@ -10,8 +10,8 @@ import pytest
 from acp.schema import CreateFormSessionElicitationRequest, CreateUrlSessionElicitationRequest
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.editor_calls import EditorGone, EditorRefused, EditorSilent
-from acp_adapter.questions import EditorQuestions, SecretWanted
+from acp_adapter.client_io.calls import EditorGone, EditorRefused, EditorSilent
+from acp_adapter.client_io.elicitation import EditorQuestions, SecretWanted
 from agent_core.interrupt import CancelToken
 from tests.support.each import each
 from tools.agent_ports import Field, PersonAnswer, PersonQuestion

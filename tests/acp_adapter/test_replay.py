@@ -11,7 +11,7 @@ import pytest
 
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.commands import offered
-from acp_adapter.replay import list_result, replay_params
+from acp_adapter.projection import list_result, replay_params
 from agent_core.sessions.records import Holder, SessionPage
 from tests.support.sample_transcript import sample_transcript
 from tests.support.wire import check_outgoing

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from acp_adapter.capabilities import ClientCapabilities, read_capabilities
-from acp_adapter.permission_cards import asked_card
+from acp_adapter.permissions import asked_card
 from agent_core.callbacks import CallFinished, CallOutput, CallRequested, CallRunning, Status, Step
 from agent_core.messages import INTERRUPTED_RESULT, assistant_message
 from agent_core.providers.base import Usage

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.client_io import files, writing
+from acp_adapter.client_io import files
+from acp_adapter.client_io import files as writing
 from tests.support.editor import Editor, RpcError
 from tests.support.editor_policies import allow, never, reject
 from tests.support.in_memory import serving

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from acp import run_agent
 
-from acp_adapter.handshake import Greeting
 from acp_adapter.server import HermesACPAgent
+from acp_adapter.startup import Greeting
 from acp_adapter.transport import Transport
 from agent_core.config import ConfigSource, Configuration
 from agent_core.home import Home

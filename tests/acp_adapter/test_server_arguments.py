@@ -7,7 +7,7 @@ import pytest
 from acp_adapter import __version__
 from acp_adapter.cli import SUBCOMMANDS
 from acp_adapter.entry import parse_arguments
-from acp_adapter.first_answer import ServerOptions
+from acp_adapter.startup import ServerOptions
 from tests.support.each import each
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.replay import replay_params
+from acp_adapter.projection import replay_params
 from agent_core.errors import StoreError
 from agent_core.sessions.database.database import Database
 from tests.support.editor import PLAIN, ZED, Editor, RpcError
@@ -478,7 +478,7 @@ class TestDirectories:
     ) -> None:
         (workspace / "below").mkdir()
         monkeypatch.chdir(workspace)
-        caplog.set_level("INFO", "acp_adapter.handshake")
+        caplog.set_level("INFO", "acp_adapter.startup")
         async with serving(home, front_door=front_door) as editor:
             await editor.initialize()
             for cwd, place in ((".", workspace), ("./below", workspace / "below"), ("below/..", workspace)):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.shared_log import SharedLog
+from acp_adapter.logs import SharedLog
 from tests.support.partial_writes import in_parts
 
 Say = Callable[[str], None]

@@ -10,7 +10,7 @@ _ROOT = Path(__file__).parents[2]
 
 
 def _run(script: str, *args: str, **options: object) -> subprocess.CompletedProcess[bytes]:
-    code = f"import os, sys\nfrom pathlib import Path\nfrom acp_adapter.stdio import claim_stdio\n{script}"
+    code = f"import os, sys\nfrom pathlib import Path\nfrom acp_adapter.process import claim_stdio\n{script}"
     return subprocess.run(  # type: ignore[call-overload, no-any-return]
         [sys.executable, "-c", code, *args], capture_output=True, timeout=20, cwd=_ROOT, check=True, **options
     )

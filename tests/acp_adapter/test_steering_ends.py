@@ -29,7 +29,7 @@ async def test_a_session_that_is_closed_right_behind_steering_shows_nothing_more
 async def test_turns_that_no_request_waits_for_are_not_without_number(
     start: EditorFactory, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acp_adapter.prompting.MOST_UNASKED", 1)
+    monkeypatch.setattr("acp_adapter.turn.MOST_UNASKED", 1)
     editor = await start()
     await editor.initialize(PLAIN)
     one, two = [await editor.new_session(workspace) for _ in range(2)]

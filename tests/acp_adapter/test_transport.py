@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.incoming_requests import Limits
 from acp_adapter.jsonrpc import RequestMeta
-from acp_adapter.transport import ClientGone, Transport
+from acp_adapter.transport import ClientGone, Limits, Transport
 from tests.support.agent_end import RawClient, raw_client, unread
 from tests.support.waiting import wait_until
 

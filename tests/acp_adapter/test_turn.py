@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from acp_adapter import turn_work
-from acp_adapter.desk import steer
+from acp_adapter import turn as turn_work
+from acp_adapter.turn import steer
 from agent_core.agent import AIAgent
 from agent_core.errors import ProviderError, StoreError, TurnInterrupted
 from agent_core.events import Noticed, SessionNamed, ToolFinished, ToolOutput

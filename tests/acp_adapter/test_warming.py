@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.warming import Warming
+from acp_adapter.preload import Warming
 
 
 class _Factory:

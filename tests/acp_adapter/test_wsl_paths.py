@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.editor_paths import EditorPaths
-from acp_adapter.wsl_paths import Wsl, find_wsl
+from acp_adapter.transport import EditorPaths
+from acp_adapter.wsl import Wsl, find_wsl
 from tests.support.each import each
 from tests.support.editor import PLAIN
 from tests.support.in_memory import serving

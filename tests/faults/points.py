@@ -120,8 +120,8 @@ HOME = {
     "recording: within a line": _half("a recording", "os.write", 3, path="recording.jsonl"),
     "first answer: before the file gets its name": _at("the first answer", "os.replace", path="first-answer.json"),
     "first answer: after it got its name": _at("the first answer", "os.replace", "after", path="first-answer.json"),
-    "logs: the full one is moved aside": _at("a full log", "os.replace", caller="acp_adapter.shared_log"),
-    "logs: the full one has moved": _at("a full log", "os.replace", "after", caller="acp_adapter.shared_log"),
+    "logs: the full one is moved aside": _at("a full log", "os.replace", caller="acp_adapter.logs"),
+    "logs: the full one has moved": _at("a full log", "os.replace", "after", caller="acp_adapter.logs"),
     "report: before it gets its name": _at("a report of what runs", "os.replace", caller="agent_core.running"),
 }
 

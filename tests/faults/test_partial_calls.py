@@ -13,7 +13,7 @@ from tests.support.settings_files import configure
 _OURS = ("acp_adapter", "tools.environments.output", "agent_core.trajectories")
 _CALLS = (
     *(Fault("os.write", PART, caller=caller) for caller in _OURS),
-    Fault("os.read", PART, caller="acp_adapter.framing"),
+    Fault("os.read", PART, caller="acp_adapter.jsonrpc"),
     Fault("sqlite.write", PART),
     Fault("sqlite.read", PART),
 )

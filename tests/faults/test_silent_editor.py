@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.client_io import files, terminals, writing
+from acp_adapter.client_io import files, terminals
+from acp_adapter.client_io import files as writing
 from tests.support.editor import ZED, Editor
 from tests.support.in_memory import serving
 from tests.support.settings_files import configure

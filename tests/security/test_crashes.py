@@ -46,7 +46,7 @@ registry.register("crash", "mine", {{"type": "object"}}, crash)
 """
 _ENDED_BY = f"""
 import sys, threading
-from acp_adapter.last_words import log_unhandled, print_unhandled
+from acp_adapter.logs import log_unhandled, print_unhandled
 {{begin}}()
 def fail():
     raise RuntimeError("died with {SECRET}")

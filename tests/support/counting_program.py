@@ -28,7 +28,7 @@ _loaded = {"own": 0, "others": 0}
 _opened: list[dict[str, int]] = []
 """What was loaded when the first session/new was answered: soon after, while it is written, more is."""
 _OWN = {"acp_adapter", "agent_core", "tools"}
-_AHEAD = {"acp_adapter.front_door": ("Warmup", "start"), "acp_adapter.warming": ("Warming", "begin")}
+_AHEAD = {"acp_adapter.startup": ("Warmup", "start"), "acp_adapter.preload": ("Warming", "begin")}
 """What loads ahead: the module, its class and method."""
 _COUNTS = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 _ANSWERS = {

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from acp_adapter.capabilities import ClientCapabilities, read_capabilities
-from acp_adapter.card_fields import CardFields
-from acp_adapter.editor_calls import SessionCalls
-from acp_adapter.outbox import Outbox
+from acp_adapter.client_io.calls import SessionCalls
+from acp_adapter.events import Outbox
+from acp_adapter.projection import CardFields
 from agent_core.events import SessionEvent
 from tests.support.agent_end import AgentEnd
 from tests.support.editor import JETBRAINS, Editor

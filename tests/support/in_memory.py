@@ -8,10 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from acp_adapter.first_answer import FirstAnswer
-from acp_adapter.front_door import greet
-from acp_adapter.handshake import Greeting
 from acp_adapter.server import serve
+from acp_adapter.startup import FirstAnswer, Greeting, greet
 from acp_adapter.transport import Transport
 from agent_core.config import ConfigSource, Overrides
 from agent_core.home import Home

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.events import EventBridge
+from acp_adapter.events import EventBridge, Outbox
 from acp_adapter.jsonrpc import encode
-from acp_adapter.outbox import Outbox
 from acp_adapter.projection import project
 from agent_core.events import SessionEvent, UserSaid
 from agent_core.interrupt import CancelToken

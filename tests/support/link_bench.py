@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from acp_adapter.links.draft import Draft, Link
-from acp_adapter.links.filling import LinkCalls, filled
-from acp_adapter.links.limits import Limits
+from acp_adapter.content import Draft, Limits, Link
+from acp_adapter.linked_files import LinkCalls, filled
 from agent_core.callbacks import CallFinished, CallRequested, CallRunning, ToolProgress
 from agent_core.interrupt import CancelToken
 from tests.support.tool_context import ScriptedApprover, make_context

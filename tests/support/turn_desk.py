@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.choosing import Chooser
-from acp_adapter.handshake import SessionSeed
-from acp_adapter.links.draft import Draft
-from acp_adapter.session import SessionState, Ticket
-from acp_adapter.session_manager import SessionManager
+from acp_adapter.content import Draft
+from acp_adapter.option_changes import Chooser
+from acp_adapter.session import SessionManager, SessionState, Ticket
+from acp_adapter.startup import SessionSeed
 from acp_adapter.turn import Prompt, TurnRunner
 from agent_core.agent import AIAgent
 from agent_core.choices import SessionChoices

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.cards.blocks import diff_block, live_block, saved_blocks, shown_block, text_block
+from acp_adapter.tools import diff_block, live_block, saved_blocks, shown_block, text_block
 from tests.support.each import each
 from tools.result import MAX_SHOWN_CHARS, SavedOutput, ShownDiff, ShownOutput, ShownText
 

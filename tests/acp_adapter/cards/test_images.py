@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.cards.updates import finished_call
+from acp_adapter.projection import finished_call
 from agent_core.events import ToolFinished
 from tests.support.images import png
 from tools.result import ResultImage, ShownText, ToolResult

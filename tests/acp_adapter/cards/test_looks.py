@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.cards.looks import card_details, look_of
-from acp_adapter.cards.updates import requested_call, running_call
+from acp_adapter.projection import requested_call, running_call
+from acp_adapter.tools import card_details, look_of
 from agent_core.events import ToolAnnounced, ToolRunning
 from tests.support.each import each
 from tools.toolsets import select

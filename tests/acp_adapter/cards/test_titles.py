@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_adapter.cards.looks import card_details, look_of
-from acp_adapter.cards.titles import first_line, one_line, unmasked, unpadded
+from acp_adapter.tools import card_details, first_line, look_of, one_line, unmasked, unpadded
 from tests.support.each import each
 
 CWD = "/srv/project"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from acp_adapter.cards.looks import card_details, look_of
-from acp_adapter.cards.tool_titles import copying_title, on_element
+from acp_adapter.tools import card_details, copying_title, look_of, on_element
 from tests.support.each import each
 
 CWD = "/srv/app"

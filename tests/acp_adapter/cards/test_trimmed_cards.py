@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.card_fields import CardFields
-from acp_adapter.permission_cards import asked_card
-from acp_adapter.projection import project
+from acp_adapter.permissions import asked_card
+from acp_adapter.projection import CardFields, project
 from agent_core.events import SessionEvent, ToolAnnounced, ToolFinished, ToolOutput, ToolRequested, ToolRunning
 from tests.support.each import each
 from tests.support.merged_view import MergedView

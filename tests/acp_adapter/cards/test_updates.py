@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.cards.updates import (
+from acp_adapter.projection import (
     finished_call,
     in_terminal,
     live_output,

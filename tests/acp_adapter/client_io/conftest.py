@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.client_io.files import EditorFileSystem
-from acp_adapter.client_io.memory import EditorMemory
+from acp_adapter.client_io.files import EditorFileSystem, EditorMemory
 from agent_core.interrupt import CancelToken
 from tests.support.hosted_editor import HostedEditor, hosted_editor
 from tools.environments.guardian import Guardian

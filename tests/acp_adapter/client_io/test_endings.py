@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from acp_adapter.client_io.endings import EndingHabits, as_meant
-from acp_adapter.client_io.files import EditorFileSystem
-from acp_adapter.client_io.memory import EditorMemory
+from acp_adapter.client_io.files import EditorFileSystem, EditorMemory
 from agent_core.interrupt import CancelToken
 from tests.support.each import each
 from tests.support.editor_host import Params, RpcError

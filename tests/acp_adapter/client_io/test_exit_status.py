@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from acp_adapter.client_io.exit_status import ExitStatus, read_status
+from acp_adapter.client_io.terminals import ExitStatus, read_status
 from tests.support.each import each
 
 

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from acp_adapter.client_io import files
-from acp_adapter.client_io.files import MAX_BYTES, EditorFileSystem
-from acp_adapter.client_io.memory import EditorMemory
-from acp_adapter.editor_calls import EditorGone
+from acp_adapter.client_io.calls import EditorGone
+from acp_adapter.client_io.files import MAX_BYTES, EditorFileSystem, EditorMemory
 from agent_core.interrupt import CancelToken
 from tests.support.editor_host import Params, RpcError
 from tests.support.hosted_editor import HostedEditor, hosted_editor
@@ -374,7 +373,7 @@ def test_empty_lines_that_are_not_saved_are_kept_where_the_disk_has_changed_too(
 
 
 def test_the_memory_of_files_is_bounded(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("acp_adapter.client_io.memory._MOST_FILES", 2)
+    monkeypatch.setattr("acp_adapter.client_io.files._MOST_FILES", 2)
     memory = EditorMemory()
     for name in ("a", "b", "c"):
         memory.in_common(Path(name), "text")

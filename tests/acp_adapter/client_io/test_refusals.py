@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from acp_adapter.client_io.refusals import in_its_words, means_no
-from acp_adapter.editor_calls import EditorRefused
+from acp_adapter.client_io.calls import EditorRefused
+from acp_adapter.client_io.files import in_its_words, means_no
 from tests.support.each import each
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from acp_adapter.client_io import terminals
+from acp_adapter.client_io.calls import EditorGone
 from acp_adapter.client_io.terminals import EditorTerminals
-from acp_adapter.editor_calls import EditorGone
 from agent_core.interrupt import CancelToken
 from tests.acp_adapter.client_io.conftest import LIMITS
 from tests.support.editor_host import Params, RpcError

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.client_io import files, writing
-from acp_adapter.client_io.files import EditorFileSystem
-from acp_adapter.client_io.memory import EditorMemory
+from acp_adapter.client_io import files
+from acp_adapter.client_io import files as writing
+from acp_adapter.client_io.files import EditorFileSystem, EditorMemory
 from agent_core.interrupt import CancelToken
 from tests.support.editor_host import Params, RpcError
 from tests.support.hosted_editor import HostedEditor

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from acp_adapter.commands import Told, typed_command
-from acp_adapter.commands.choosing import matching
+from acp_adapter.commands.settings import matching
 from agent_core.errors import RequestError
 from agent_core.options import Choice, ChoiceGroup, Option
 from agent_core.prompt_parts import SaidDocument, SaidLink, SaidPart, SaidText

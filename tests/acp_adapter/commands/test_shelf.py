@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.commands.shelf import MOST_BYTES, MOST_COMMANDS, CommandShelf
+from acp_adapter.commands.registry import MOST_BYTES, MOST_COMMANDS, CommandShelf
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from acp_adapter.commands import Told, is_at_once, is_slashed, offered, typed_command
+from acp_adapter.commands.builtin import BUILT_IN, KNOWN_ELSEWHERE
 from acp_adapter.commands.custom import read_command
-from acp_adapter.commands.table import BUILT_IN, KNOWN_ELSEWHERE
-from acp_adapter.commands.typed import is_slip
+from acp_adapter.commands.run import is_slip
 from agent_core.errors import RequestError
 from agent_core.prompt_parts import SaidDocument, SaidImage, SaidLink, SaidText
 from tests.support.each import each

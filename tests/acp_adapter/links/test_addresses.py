@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.links.addresses import NotLocal, Place, lines_of, place_of
+from acp_adapter.content import NotLocal, Place, lines_of, place_of
 from tests.support.each import each
 
 

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.links.draft import Draft, Link
-from acp_adapter.links.limits import Limits
-from acp_adapter.links.words import text_part
+from acp_adapter.content import Draft, Limits, Link, text_part
 from agent_core.callbacks import CallFinished, CallRequested
 from agent_core.calls.live_output import readable_error
 from tests.support.link_bench import LinkBench

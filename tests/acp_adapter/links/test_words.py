@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acp_adapter.links.words import attached, named_only, not_read
+from acp_adapter.content import attached, named_only, not_read
 from tests.support.each import each
 
 

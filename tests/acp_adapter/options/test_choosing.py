@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.choosing import Chooser
+from acp_adapter.option_changes import Chooser
 from acp_adapter.session import SessionState
 from agent_core.config import ConfigSource, Overrides
 from agent_core.home import Home

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.options.chosen import chosen
-from acp_adapter.options.offering import offered_options
+from acp_adapter.option_changes import chosen
+from acp_adapter.options import offered_options
 from agent_core.choices import SessionChoices
 from agent_core.errors import RequestError
 from agent_core.home import Home

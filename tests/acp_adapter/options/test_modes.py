@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from acp_adapter.options.modes import MODES, mode_state, parse_mode
+from acp_adapter.options import MODES, mode_state, parse_mode
 from agent_core.errors import RequestError
 from tests.support.each import each
 from tests.support.wire import check_outgoing

@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from acp_adapter.capabilities import ClientCapabilities, read_capabilities
-from acp_adapter.option_list import option_list
-from acp_adapter.options.modes import mode_state
-from acp_adapter.options.offering import offered_options
+from acp_adapter.options import mode_state, offered_options, option_list
 from agent_core.choices import SessionChoices
 from agent_core.home import Home
 from agent_core.options import Option

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import pytest
 
-from acp_adapter.choosing import Chooser
+from acp_adapter.option_changes import Chooser
 from acp_adapter.session import Ticket
 from agent_core.config import ConfigSource
 from agent_core.home import Home

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 from unittest.mock import patch
 
-from acp_adapter.cards import first_titles
+from acp_adapter import tools
 from agent_core.config import ConfigSource
 from agent_core.home import Home
 from tests.support.editor import Editor
@@ -88,7 +88,7 @@ class Stage:
     async def greet(self, **changes: Any) -> Any:
         """Start the server and send initialize, with `changes` to the profile's capabilities."""
         # How long cards are held must not depend on how busy this machine is.
-        self._stack.enter_context(patch.object(first_titles, "LONGEST_HOLD", 60.0))
+        self._stack.enter_context(patch.object(tools, "LONGEST_HOLD", 60.0))
         running = serving(self.home, config=self._config, front_door=True)
         self.agent = await self._stack.enter_async_context(running)
         self.connections.append(self.agent.frames)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.rewind_words import told_of
+from acp_adapter.commands.undo import told_of
 from agent_core.sessions.archive.forking import copy_session
 from agent_core.sessions.files.disk import LocalDisk
 from agent_core.sessions.records import NewSession
