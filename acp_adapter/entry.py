@@ -92,7 +92,7 @@ def _keep_temporary_files_out_of_it() -> None:
 
 def _subcommand(name: str, arguments: list[str]) -> int:
     """Each command is the `main` of the module with its name; no other is loaded."""
-    from acp_adapter.cli.running import run_command  # noqa: PLC0415 - the server needs none of it
+    from acp_adapter.cli.main import run_command  # noqa: PLC0415 - the server needs none of it
 
     run: Callable[[list[str]], int] = importlib.import_module(f"acp_adapter.cli.commands.{name}").main
     return run_command(name, run, arguments)

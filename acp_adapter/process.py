@@ -22,7 +22,7 @@ from agent_core.errors import RequestError
 from agent_core.home import Home
 
 if TYPE_CHECKING:
-    from acp_adapter.recording.recorder import Recorder
+    from acp_adapter.export.recording import Recorder
     from agent_core.config import ConfigSource, Configuration
     from tools.redaction import Redactor
 
@@ -210,7 +210,7 @@ class _Own:
 def _recorder(options: ServerOptions, own: _Own) -> Recorder | None:
     if options.record is None:
         return None
-    from acp_adapter.recording.recorder import Recorder  # noqa: PLC0415 - few record
+    from acp_adapter.export.recording import Recorder  # noqa: PLC0415 - few record
 
     try:
         return Recorder(Path(options.record), own.knowing_redactor)

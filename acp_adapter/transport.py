@@ -37,7 +37,7 @@ from tools.light_dataclass import dataclass
 if TYPE_CHECKING:
     import asyncio
 
-    from acp_adapter.recording.recorder import Tap
+    from acp_adapter.export.recording import Tap
     from acp_adapter.wsl import Wsl, WslPaths
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from acp_adapter.cli.terminal.safe_text import safe_text
+from acp_adapter.format import safe_text
 from agent_core.events import Command
 from agent_core.prompt_parts import SaidAudio, SaidImage, SaidPart, SaidText
 from tools.light_dataclass import dataclass

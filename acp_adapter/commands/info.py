@@ -82,7 +82,7 @@ _FORGOTTEN = frozenset({RESET, COMPACTED})
 
 def show_context(_typed: Typed, desk: Desk) -> Told:
     """How many tokens each kind takes, roughly, and how full the window is."""
-    from acp_adapter.export.words import count  # noqa: PLC0415 - most people never ask
+    from acp_adapter.format import count  # noqa: PLC0415 - most people never ask
 
     services = _services(desk)
     window, model = _window(desk)
@@ -343,7 +343,7 @@ def _offers(server: ServerState) -> str:
 
 def show_cost(_typed: Typed, desk: Desk) -> Told:
     """What the session has used so far."""
-    from acp_adapter.export.words import count, dollars  # noqa: PLC0415 - most people never ask
+    from acp_adapter.format import count, dollars  # noqa: PLC0415 - most people never ask
 
     spent = _spent(desk)
     if not spent.requests:

@@ -61,7 +61,7 @@ def fork(_typed: Typed, desk: Desk) -> Told:
 
 def export(typed: Typed, desk: Desk) -> Told:
     """Write the session into a new file below the home directory, for the person alone."""
-    from acp_adapter.cli.sessions.files import new_file  # noqa: PLC0415 - most people never export
+    from acp_adapter.export.files import new_file  # noqa: PLC0415 - most people never export
 
     wanted = (typed.words or "html").lower()
     if wanted not in _FORMATS:
@@ -99,10 +99,10 @@ def reset(_typed: Typed, desk: Desk) -> Told:
 
 
 def _document(ending: str, transcript: Transcript, desk: Desk) -> bytes:
-    from acp_adapter.cli.terminal.safe_text import whole  # noqa: PLC0415
-    from acp_adapter.export.as_markdown import to_markdown  # noqa: PLC0415
-    from acp_adapter.export.page import to_html  # noqa: PLC0415
-    from acp_adapter.export.trajectory import to_trajectory  # noqa: PLC0415
+    from acp_adapter.export.html import to_html  # noqa: PLC0415
+    from acp_adapter.export.markdown import to_markdown  # noqa: PLC0415
+    from acp_adapter.export.transcript import to_trajectory  # noqa: PLC0415
+    from acp_adapter.format import whole  # noqa: PLC0415
 
     redacting = desk.factory.redactor()
     if ending == "html":

@@ -8,7 +8,7 @@ from datetime import UTC
 
 import pytest
 
-from acp_adapter.export.page import to_html
+from acp_adapter.export.html import to_html
 from tests.support.browser import CONTRASTS, MISSING, Browser, find_browser
 from tests.support.sample_transcript import long_transcript, sample_transcript
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.commands.inspect import main as inspect
-from acp_adapter.recording.reading import read_recordings
+from acp_adapter.cli.inspect.main import main as inspect
+from acp_adapter.cli.inspect.recordings import read_recordings
 from tests.e2e.conftest import EditorFactory
 from tests.support.browser import CONTRASTS, MISSING, Browser, find_browser
 from tests.support.recordings import sample_lines

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.commands.doctor import main as doctor
-from acp_adapter.cli.commands.inspect import main as inspect
-from acp_adapter.cli.commands.mcp import main as mcp
-from acp_adapter.cli.commands.sessions import main as sessions
-from acp_adapter.cli.commands.usage import main as usage
+from acp_adapter.cli.doctor.main import main as doctor
+from acp_adapter.cli.inspect.main import main as inspect
+from acp_adapter.cli.mcp import main as mcp
+from acp_adapter.cli.sessions.main import main as sessions
+from acp_adapter.cli.usage import main as usage
 from tests.security.planting import WRITTEN, Planted, as_json, plant
 from tests.support.collector import Collector
 from tests.support.editor import Editor, RpcError

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from acp_adapter.cli.sessions.change import run_change
+from acp_adapter.cli.sessions.listing import run_change
 from agent_core.home import Home
 from agent_core.sessions.library import SessionLibrary
 from tests.soak.model import SoakModel

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from acp_adapter.cli.client.approve import Approver, Option
-from acp_adapter.cli.client.transcript import Transcript
-from acp_adapter.cli.terminal.menu import Entry, Menu
-from acp_adapter.cli.terminal.style import Style
+from acp_adapter.cli.console import Style
+from acp_adapter.cli.questions import Approver, Option
+from acp_adapter.cli.terminal_input import Entry, Menu
+from acp_adapter.cli.transcript import Transcript
 from tests.support.scripted import OPTIONS, update
 
 CWD = Path("/srv/shop")

@@ -9,12 +9,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
-from acp_adapter.cli.sessions.files import new_file
 from acp_adapter.cli.sessions.listing import every_session
-from acp_adapter.cli.terminal.safe_text import one_line, safe_text, whole
-from acp_adapter.export.as_markdown import to_markdown
-from acp_adapter.export.page import to_html
-from acp_adapter.export.trajectory import is_completed, to_trajectory
+from acp_adapter.export.files import new_file
+from acp_adapter.export.html import to_html
+from acp_adapter.export.markdown import to_markdown
+from acp_adapter.export.transcript import is_completed, to_trajectory
+from acp_adapter.format import one_line, safe_text, whole
 from agent_core.config import load
 from agent_core.errors import RequestError, SettingsError, StoreError, UnknownSession
 from agent_core.home import Home

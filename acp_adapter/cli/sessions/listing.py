@@ -1,10 +1,11 @@
-"""`hermes-acp sessions list`: one session a line, or all that is known as JSON."""
+"""`hermes-acp sessions list, search, delete, prune, archive, unarchive`."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,14 +13,41 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from acp_adapter.cli.sessions.words import ago, short_ids
-from acp_adapter.cli.terminal.safe_text import one_line
-from acp_adapter.cli.terminal.style import Style, style_for
-from acp_adapter.export.words import local, moment
+from acp_adapter.cli.console import Style, style_for
+from acp_adapter.cli.main import say_failed
+from acp_adapter.format import local, moment, one_line, safe_text
+from agent_core.errors import RequestError, SessionInUse, StoreError
 from agent_core.sessions.archive.archive import SessionArchive
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.live.leases import is_alive
 from agent_core.sessions.records import SessionRecord
+from agent_core.sessions.search.index import index_pending
+from tools.agent_ports import RecalledMessage, RecalledSession, RecallQuery
+from tools.errors import ToolError
+
+# Words that the sessions' subcommands share: ages, short ids.
+
+_SHORTEST = 8
+_AGES = ((365 * 86_400, "y"), (86_400, "d"), (3_600, "h"), (60, "min"))
+
+
+def ago(seconds: float) -> str:
+    """`just now`, `5 min ago`, `2 h ago`, `3 d ago`, `1 y ago`."""
+    for size, name in _AGES:
+        if seconds >= size:
+            return f"{int(seconds // size)} {name} ago"
+    return "just now"
+
+
+def short_ids(ids: Sequence[str]) -> list[str]:
+    """The shortest beginnings, of one length and at least 8 characters, that tell these ids apart."""
+    length = _SHORTEST
+    while len({each[:length] for each in ids}) < len(set(ids)):
+        length += 1
+    return [each[:length] for each in ids]
+
+
+# `hermes-acp sessions list`: one session a line, or all that is known as JSON.
 
 _PAGE = 500
 _LEAST_TITLE = 20
@@ -116,3 +144,157 @@ def _titled(record: SessionRecord, now: float, room: int | None, style: Style) -
     if room is not None and len(title) + len(mark) > max(room, _LEAST_TITLE):
         title = f"{title[: max(room, _LEAST_TITLE) - len(mark) - 3]}..."
     return f"{style.paint(title, 'bold')}{style.paint(mark, 'dim')}"
+
+
+# `hermes-acp sessions search`: sessions by words that were said in them.
+
+_INDEXING_SECONDS = 5.0
+_AROUND = 90
+_SPEAKERS = {"user": "you", "assistant": "agent", "tool": "tool"}
+
+
+def run_search(options: argparse.Namespace, library: SessionLibrary) -> int:
+    """Tell the sessions that hold the words; 1 where there are none."""
+    text = " ".join(f'"{words}"' if " " in words.strip() and '"' not in words else words for words in options.words)
+    try:
+        index_pending(library.database, 1_000_000, within=_INDEXING_SECONDS)
+    except StoreError as problem:
+        print(
+            f"hermes-acp sessions: what was said last may not be found: {safe_text(problem.public)}", file=sys.stderr
+        )
+    try:
+        found = library.recall.search(RecallQuery(text, limit=options.limit, window=1))
+    except ToolError as problem:
+        raise RequestError(f"The search for {text!r} failed: {problem}") from problem
+    if not found:
+        print(
+            f"hermes-acp sessions: Nothing was found for {safe_text(text)}. Try fewer or other words.",
+            file=sys.stderr,
+        )
+        return 1
+    now, style = library.database.clock(), style_for(sys.stdout)
+    ids = short_ids([session.session_id for session in found])
+    for place, (short, session) in enumerate(zip(ids, found, strict=True)):
+        if place:
+            print()
+        for line in found_lines(session, short, text, now, style):
+            print(line)
+    return 0
+
+
+def found_lines(session: RecalledSession, short: str, text: str, now: float, style: Style) -> Iterator[str]:
+    """A session with what was found in it: its id `short`, and each message on one line, cut around the words."""
+    words = re.findall(r"\w+", text)
+    pattern = re.compile("|".join(sorted(map(re.escape, words), key=len, reverse=True)) or r"(?!)", re.IGNORECASE)
+    when = f"{moment(session.updated_at)}, {ago(now - session.updated_at)}"
+    hits = f"{session.hits} hit{'' if session.hits == 1 else 's'}"
+    title = style.paint(one_line(session.title) or "-", "bold")
+    yield f"{style.paint(short, 'cyan')}  {title}"
+    yield style.paint(f"  {when}, {one_line(session.cwd)}, {hits}", "dim")
+    for message in session.messages:
+        yield from _message(message, pattern, style)
+
+
+def _message(message: RecalledMessage, pattern: re.Pattern[str], style: Style) -> Iterator[str]:
+    text = " ".join(safe_text(message.text).split())
+    if not text:
+        return
+    first = pattern.search(text) if message.is_hit else None
+    start = max(0, first.start() - _AROUND) if first else 0
+    end = (first.end() if first else 0) + _AROUND
+    cut = text[start:end]
+    shown = pattern.sub(lambda word: style.paint(word[0], "yellow", "bold"), cut) if message.is_hit else cut
+    before, after = "..." if start else "", "..." if end < len(text) else ""
+    line = f"{before}{shown}{after}"
+    mark = style.paint(">", "yellow") if message.is_hit else " "
+    yield f"  {mark} {_SPEAKERS[message.role]:<6}{line if message.is_hit else style.paint(line, 'dim')}"
+
+
+# `hermes-acp sessions delete, prune, archive, unarchive`.
+
+_FAILED, _NOBODY_TO_ASK = 1, 2
+
+
+def run_change(options: argparse.Namespace, library: SessionLibrary) -> int:
+    """Do what `options` asks for. All sessions are found before the first is touched."""
+    if options.action == "prune":
+        return _prune(options, library)
+    records = list({record.id: record for record in map(library.archive.find, options.ids)}.values())
+    if options.action == "delete":
+        return _delete(options, library, records)
+    for record in records:
+        library.archive.archive(record.id, options.action == "archive")
+    done = "Archived" if options.action == "archive" else "Took back"
+    print(f"{done} {_many(len(records))}.")
+    return 0
+
+
+def _delete(options: argparse.Namespace, library: SessionLibrary, records: Sequence[SessionRecord]) -> int:
+    refusal = _confirm(options, library, records)
+    if refusal is not None:
+        return refusal
+    deleted = 0
+    try:
+        for record in records:
+            try:
+                deleted += library.delete(record.id)
+            except SessionInUse as problem:
+                say_failed("sessions", problem.public)
+    finally:
+        library.files.prune()
+    print(f"Deleted {_many(deleted)}.")
+    return 0 if deleted == len(records) else _FAILED
+
+
+def _prune(options: argparse.Namespace, library: SessionLibrary) -> int:
+    now = library.database.clock()
+    before = now - options.older_than
+    records = [
+        record
+        for record in every_session(library.archive, archived=False)
+        if record.updated_at < before and not (record.holder is not None and is_alive(record.holder, now))
+    ]
+    if not records:
+        print(f"There is no session that was last used before {moment(before)}.")
+        return 0
+    if options.dry_run:
+        _show(library, records)
+        print(f"{_many(len(records))} would be deleted.")
+        return 0
+    refusal = _confirm(options, library, records)
+    if refusal is not None:
+        return refusal
+    try:
+        deleted = library.prune(before)
+    finally:
+        library.files.prune()
+    print(f"Deleted {_many(len(deleted))}.")
+    return 0
+
+
+def _confirm(options: argparse.Namespace, library: SessionLibrary, records: Sequence[SessionRecord]) -> int | None:
+    """None where the sessions may be deleted, else the exit code."""
+    if options.yes:
+        return None
+    if not sys.stdin.isatty():
+        print(
+            f"hermes-acp sessions: Nothing was deleted: there is no terminal to ask on. Add --yes to delete "
+            f"{_many(len(records))}.",
+            file=sys.stderr,
+        )
+        return _NOBODY_TO_ASK
+    _show(library, records)
+    print(f"Delete {_many(len(records))} for good? [y/N] ", end="", flush=True)
+    if sys.stdin.readline().strip().lower() in {"y", "yes"}:
+        return None
+    print("Nothing was deleted.")
+    return _FAILED
+
+
+def _show(library: SessionLibrary, records: Sequence[SessionRecord]) -> None:
+    for line in session_lines(records, library.database.clock(), style_for(sys.stdout)):
+        print(line)
+
+
+def _many(number: int) -> str:
+    return f"{number} session{'' if number == 1 else 's'}"

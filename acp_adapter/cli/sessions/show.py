@@ -8,13 +8,23 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from acp_adapter.cli.terminal.diffs import diff_lines
-from acp_adapter.cli.terminal.safe_text import one_line, safe_text
-from acp_adapter.cli.terminal.style import Colour, Sign, Style, style_for
-from acp_adapter.export.story import Answer, Card, Item, Mode, Plan, Prompt, Story, Thought, Turn
-from acp_adapter.export.telling import tell
-from acp_adapter.export.turn_words import ending, token_totals, turn_figures
-from acp_adapter.export.words import dollars, duration, moment
+from acp_adapter.cli.console import Colour, Sign, Style, diff_lines, style_for
+from acp_adapter.export.transcript import (
+    Answer,
+    Card,
+    Item,
+    Mode,
+    Plan,
+    Prompt,
+    Story,
+    Thought,
+    Turn,
+    ending,
+    tell,
+    token_totals,
+    turn_figures,
+)
+from acp_adapter.format import dollars, duration, moment, one_line, safe_text
 from agent_core.background.tasks import TaskInfo
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 from agent_core.sessions.library import SessionLibrary

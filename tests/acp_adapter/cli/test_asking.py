@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from acp_adapter.cli.asking import ask
+from acp_adapter.cli.model_trial import ask
 from agent_core.messages import user_message
 from agent_core.providers.base import ModelRequest
 from tests.support.choices import choice_for

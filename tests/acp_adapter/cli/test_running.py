@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from acp_adapter.cli.running import run_command
+from acp_adapter.cli.main import run_command
 from tests.support.each import each
 
 
@@ -43,7 +43,7 @@ def test_other_problems_are_not_taken_for_those_of_the_output(problem):
 
 def test_with_closed_streams_nothing_fails_and_no_file_gets_their_numbers():
     program = (
-        "import os, sys; from acp_adapter.cli.running import run_command\n"
+        "import os, sys; from acp_adapter.cli.main import run_command\n"
         "def run(arguments):\n"
         "    print(sys.stdin.read())\n"
         "    return min(os.open('/', 0), 9)\n"

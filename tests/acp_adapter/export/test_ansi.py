@@ -1,6 +1,6 @@
 """Terminal output as HTML."""
 
-from acp_adapter.export.ansi import coloured
+from acp_adapter.export.markup import coloured
 from tests.support.each import each
 
 

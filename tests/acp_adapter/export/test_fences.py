@@ -1,6 +1,6 @@
 """Code fences in Markdown."""
 
-from acp_adapter.export.fences import closed, fenced
+from acp_adapter.export.markdown import closed, fenced
 from tests.support.each import each
 
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from acp_adapter.export.file_change import change_of
+from acp_adapter.export.diffs import change_of
 from tests.support.each import each
 
 TEN = "".join(f"{number}\n" for number in range(10))

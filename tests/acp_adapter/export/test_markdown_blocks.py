@@ -2,7 +2,7 @@
 
 import pytest
 
-from acp_adapter.export.markdown_blocks import markdown
+from acp_adapter.export.markup import markdown
 from tests.support.each import each
 
 

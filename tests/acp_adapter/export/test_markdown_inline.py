@@ -1,6 +1,6 @@
 """Markdown within a line as HTML."""
 
-from acp_adapter.export.markdown_inline import inline
+from acp_adapter.export.markup import inline
 from tests.support.each import each
 
 

@@ -7,7 +7,7 @@ from datetime import UTC
 from html.parser import HTMLParser
 from pathlib import Path
 
-from acp_adapter.export.page import to_html
+from acp_adapter.export.html import to_html
 from agent_core.events import UserSaid
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidText
 from tests.support.sample_transcript import TranscriptMaker, call, long_transcript, sample_transcript

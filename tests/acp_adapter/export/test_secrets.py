@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.export.as_markdown import to_markdown
-from acp_adapter.export.page import to_html
-from acp_adapter.export.trajectory import to_trajectory
+from acp_adapter.export.html import to_html
+from acp_adapter.export.markdown import to_markdown
+from acp_adapter.export.transcript import to_trajectory
 from agent_core.events import AgentText, AgentThought, PlanChanged, ToolFinished, ToolRequested, UserSaid
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
 from agent_core.prompt_parts import SaidDocument, SaidLink, SaidText

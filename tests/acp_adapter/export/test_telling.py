@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from acp_adapter.export.story import Answer, Card, Mode, Plan, Prompt, Thought
-from acp_adapter.export.telling import tell
+from acp_adapter.export.transcript import Answer, Card, Mode, Plan, Prompt, Thought, tell
 from agent_core.events import (
     AgentText,
     AgentThought,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from acp_adapter.export.trajectory import to_trajectory
+from acp_adapter.export.transcript import to_trajectory
 from agent_core.messages import assistant_message, injected_message, tool_call, tool_message, user_message
 from tests.support.sample_transcript import TranscriptMaker, sample_transcript
 

@@ -5,9 +5,8 @@ from datetime import UTC, timedelta, timezone
 
 import pytest
 
-from acp_adapter.export.story import Turn
-from acp_adapter.export.turn_words import ending, token_totals, turn_figures
-from acp_adapter.export.words import count, dollars, duration, moment
+from acp_adapter.export.transcript import Turn, ending, token_totals, turn_figures
+from acp_adapter.format import count, dollars, duration, moment
 from agent_core.providers.base import Usage
 from agent_core.providers.pricing import Spent
 from tests.support.each import each

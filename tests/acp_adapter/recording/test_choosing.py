@@ -6,12 +6,18 @@ import re
 
 import pytest
 
-from acp_adapter.recording import choosing
-from acp_adapter.recording.choosing import Span, parts
-from acp_adapter.recording.exchanges import Row, rows_of
-from acp_adapter.recording.frames import Frame
-from acp_adapter.recording.page import to_page
-from acp_adapter.recording.reading import Recording, RecordingFile, read_recordings
+from acp_adapter.cli.inspect import recordings
+from acp_adapter.cli.inspect.page import to_page
+from acp_adapter.cli.inspect.recordings import (
+    Frame,
+    Recording,
+    RecordingFile,
+    Row,
+    Span,
+    parts,
+    read_recordings,
+    rows_of,
+)
 from tests.support.recordings import sample_lines
 
 
@@ -27,7 +33,7 @@ def test_all_of_a_usual_recording_is_shown() -> None:
 
 
 def test_of_more_than_a_page_holds_the_last_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choosing, "_MOST_ROWS", 6)
+    monkeypatch.setattr(recordings, "_MOST_ROWS", 6)
     first, second = parts([rows(5), rows(4)], Span())
     assert ([row.first.place for row in first.rows], first.before) == ([4, 5], 3)
     assert (len(second.rows), second.before) == (4, 0)
@@ -35,7 +41,7 @@ def test_of_more_than_a_page_holds_the_last_is_shown(monkeypatch: pytest.MonkeyP
 
 def test_of_more_text_than_a_page_holds_the_last_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     made = rows(9)
-    monkeypatch.setattr(choosing, "_MOST_CHARACTERS", 3 * made[0].size)
+    monkeypatch.setattr(recordings, "_MOST_CHARACTERS", 3 * made[0].size)
     (part,) = parts([made], Span())
     assert (len(part.rows), part.whole) == (9, 3)
 
@@ -58,7 +64,7 @@ def test_the_page_says_what_is_left_out_and_leads_nowhere_that_is_not_on_it() ->
 
 
 def test_a_page_says_where_to_look_for_what_it_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choosing, "_MOST_CHARACTERS", 100)
+    monkeypatch.setattr(recordings, "_MOST_CHARACTERS", 100)
     page = to_page(read_recordings(sample_lines()), "x")
     assert "Mend it." in page, "heads are short, and stay"
     assert "Choose its seconds with --from and --to" in page

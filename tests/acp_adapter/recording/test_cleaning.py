@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.recording.cleaning import Cleaner
+from acp_adapter.export.recording import Cleaner
 from tools.redaction import Redactor
 
 KEY = "our-own-key-0123456789"

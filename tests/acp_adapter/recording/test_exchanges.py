@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from acp_adapter.recording.exchanges import Row, figures, rows_of, unanswered
-from acp_adapter.recording.frames import Frame
-from acp_adapter.recording.hints import hint, text_of
-from acp_adapter.recording.reading import read_recordings
+from acp_adapter.cli.inspect.recordings import (
+    Frame,
+    Row,
+    figures,
+    hint,
+    read_recordings,
+    rows_of,
+    text_of,
+    unanswered,
+)
 from tests.support.recordings import sample_lines
 
 

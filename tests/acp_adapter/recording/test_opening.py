@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.recording.opening import open_recording
+from acp_adapter.export.recording import open_recording
 from agent_core.errors import RequestError
 
 HEAD = b'{"recording": 1, "run": "a"}\n'

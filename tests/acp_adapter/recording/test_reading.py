@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from acp_adapter.recording.page import to_page
-from acp_adapter.recording.reading import read_recordings
+from acp_adapter.cli.inspect.page import to_page
+from acp_adapter.cli.inspect.recordings import read_recordings
 from agent_core.errors import RequestError
 from tests.support.recordings import sample_lines
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.recording import recorder as recorder_module
-from acp_adapter.recording.recorder import Direction, Recorder
+from acp_adapter.export import recording as recorder_module
+from acp_adapter.export.recording import Direction, Recorder
 from tests.support.waiting import wait_until
 from tools.redaction import Redactor
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acp_adapter.cli.client.approve import Approver
+from acp_adapter.cli.questions import Approver
 from tests.support.scripted import OPTIONS
 
 

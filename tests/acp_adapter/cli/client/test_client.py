@@ -8,9 +8,17 @@ import threading
 
 import pytest
 
-from acp_adapter.cli.client.client import AcpClient
-from acp_adapter.cli.client.conversation import Earlier, open_session, send_prompt
-from acp_adapter.cli.client.errors import AgentDied, AgentNotStarted, AgentRefused, AgentSilent, AgentUnsupported
+from acp_adapter.cli.acp_client import (
+    AcpClient,
+    AgentDied,
+    AgentNotStarted,
+    AgentRefused,
+    AgentSilent,
+    AgentUnsupported,
+    Earlier,
+    open_session,
+    send_prompt,
+)
 from tests.support.scripted import agent_command, permission_step, update_step
 
 

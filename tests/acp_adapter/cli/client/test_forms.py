@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from acp_adapter.cli.client.asking import Asking
-from acp_adapter.cli.client.forms import Forms
-from acp_adapter.cli.client.interrupts import Interrupts
-from acp_adapter.cli.terminal.style import style_for
+from acp_adapter.cli.console import style_for
+from acp_adapter.cli.interrupts import Interrupts
+from acp_adapter.cli.questions import Asking, Forms
 from tests.support.at_terminal import at_terminal
 from tests.support.each import each
 

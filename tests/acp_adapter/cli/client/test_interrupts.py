@@ -7,8 +7,7 @@ import signal
 
 import pytest
 
-from acp_adapter.cli.client.interrupts import Interrupts, Stopped, ended_in_order
-from acp_adapter.cli.client.nudging import nudged
+from acp_adapter.cli.interrupts import Interrupts, Stopped, ended_in_order, nudged
 from tests.support.waiting import wait_until
 
 

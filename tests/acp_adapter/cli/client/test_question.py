@@ -9,11 +9,9 @@ import threading
 
 import pytest
 
-from acp_adapter.cli.client.approve import Option
-from acp_adapter.cli.client.asking import Asking
-from acp_adapter.cli.client.interrupts import Interrupts, Stopped, ended_in_order
-from acp_adapter.cli.client.question import permission_question
-from acp_adapter.cli.terminal.style import style_for
+from acp_adapter.cli.console import style_for
+from acp_adapter.cli.interrupts import Interrupts, Stopped, ended_in_order
+from acp_adapter.cli.questions import Asking, Option, permission_question
 from tests.support.at_terminal import at_terminal
 from tests.support.each import each
 

@@ -6,11 +6,10 @@ import io
 import json
 from pathlib import Path
 
-from acp_adapter.cli.client.approve import Approver
-from acp_adapter.cli.client.transcript import Transcript
-from acp_adapter.cli.client.usage_watch import UsageWatch
-from acp_adapter.cli.client.waiting import BackgroundWatch
-from acp_adapter.cli.terminal.style import Style
+from acp_adapter.cli.console import Style
+from acp_adapter.cli.prompt import BackgroundWatch, UsageWatch
+from acp_adapter.cli.questions import Approver
+from acp_adapter.cli.transcript import Transcript
 from tests.support.each import each
 
 ODD = (None, 5, -1.5, True, "x", [], [1], {}, {"a": 1}, [{}], "a\0b")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.commands.batch import main
+from acp_adapter.cli.batch import main
 from tests.support.waiting import wait_until
 
 MAIN = [sys.executable, "-P", "-m", "acp_adapter", "batch"]

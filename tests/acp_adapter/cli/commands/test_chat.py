@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.client.usage_watch import UsageWatch
+from acp_adapter.cli.prompt import UsageWatch
 from tests.support.scripted import agent_command, permission_step, update_step
 from tests.support.terminal import Terminal
 

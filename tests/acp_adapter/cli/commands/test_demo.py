@@ -5,8 +5,7 @@ import subprocess
 
 import pytest
 
-from acp_adapter.cli.commands.demo import run_demo
-from acp_adapter.cli.demo_project import make_project, run_tests, script
+from acp_adapter.cli.demo import make_project, run_demo, run_tests, script
 from tests.support.scripted import agent_command
 from tests.support.subcommands import start_of
 from tests.support.terminal import Terminal

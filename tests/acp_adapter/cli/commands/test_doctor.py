@@ -14,14 +14,13 @@ from types import ModuleType
 
 import pytest
 
-from acp_adapter.cli.commands.doctor import main
-from acp_adapter.cli.doctor import table
-from acp_adapter.cli.doctor.checks import server
-from acp_adapter.cli.doctor.checks.elsewhere import check_elsewhere
-from acp_adapter.cli.doctor.checks.model import check_model
-from acp_adapter.cli.doctor.side_by_side import Check
-from acp_adapter.cli.doctor.sizes import size_text
-from acp_adapter.cli.editors.table import EDITORS
+from acp_adapter.cli.doctor import installation
+from acp_adapter.cli.doctor import run as table
+from acp_adapter.cli.doctor.checks import Check
+from acp_adapter.cli.doctor.configuration import check_model, size_text
+from acp_adapter.cli.doctor.installation import check_elsewhere
+from acp_adapter.cli.doctor.main import main
+from acp_adapter.cli.editors import EDITORS
 from agent_core.activity import Activity
 from agent_core.home import Home
 from agent_core.running import RunReport, running_processes
@@ -95,7 +94,7 @@ def test_a_new_home_lacks_a_model_and_nothing_else_and_stays_empty(home, run):
 
 
 def test_all_that_is_looked_at_in_a_home_that_is_set_up_is_well(home, run, model_server, monkeypatch):
-    monkeypatch.setattr(server, "SLOW", math.inf)  # the machine may be busy
+    monkeypatch.setattr(installation, "SLOW", math.inf)  # the machine may be busy
     home.chmod(0o700)
     use_model(home, model_server)
     model_server.add(Reply("", tool_calls=[ToolCall("c1", "report", {"state": "ready"})]))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.commands.inspect import main
+from acp_adapter.cli.inspect.main import main
 from tests.support.recordings import sample_lines
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.commands.doctor import main as doctor
-from acp_adapter.cli.commands.mcp import main
+from acp_adapter.cli.doctor.main import main as doctor
+from acp_adapter.cli.mcp import main
 from agent_core.mcp.token_file import ServerTokens
 from tests.agent_core.mcp.test_signing_in import wants_sign_in
 from tests.support.mcp_servers import plain

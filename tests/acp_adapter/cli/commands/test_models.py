@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from acp_adapter.cli.commands.models import main, show_servers
+from acp_adapter.cli.models import main, show_servers
 from tests.support.list_server import Fixed, ListServer, model_list
 from tests.support.settings_files import configure
 from tests.support.subcommands import start_of

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from acp_adapter.cli import model_probes
-from acp_adapter.cli.commands.models import main
 from acp_adapter.cli.model_probes import PROBES, fit_for
+from acp_adapter.cli.models import main
 from tests.support.each import each
 from tests.support.model_server import ModelServer, Reply, Status, ToolCall, Usage
 from tests.support.settings_files import configure

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from acp_adapter.cli.commands.permissions import main
+from acp_adapter.cli.permissions import main
 from tools.approval.grants import FILE_NAME, KeptGrants
 from tools.approval.scopes import SameThing
 

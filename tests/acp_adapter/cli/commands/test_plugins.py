@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.commands.plugins import main
+from acp_adapter.cli.plugins import main
 from tests.support.plugins import add_plugin, forget_plugins, tool
 from tests.support.settings_files import configure
 

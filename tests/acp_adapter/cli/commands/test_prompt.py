@@ -12,8 +12,7 @@ import sys
 
 import pytest
 
-from acp_adapter.cli.client.arguments import parse_prompt_arguments
-from acp_adapter.cli.commands.prompt import main
+from acp_adapter.cli.prompt import main, parse_prompt_arguments
 from agent_core.sessions.archive.archive import SessionArchive
 from agent_core.sessions.database.database import Database
 from tests.support.at_terminal import at_terminal

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from acp_adapter.cli.commands.sessions import main
+from acp_adapter.cli.console import Style
+from acp_adapter.cli.sessions.listing import ago, short_ids
+from acp_adapter.cli.sessions.main import main
 from acp_adapter.cli.sessions.show import task_lines
-from acp_adapter.cli.sessions.words import ago, short_ids
-from acp_adapter.cli.terminal.style import Style
 from agent_core.background.tasks import TaskInfo
 from agent_core.events import AgentText, ContextCompacted, UserSaid
 from agent_core.home import Home

@@ -15,11 +15,12 @@ import pytest
 import yaml
 from dotenv import dotenv_values
 
-from acp_adapter.cli.commands.setup import main
-from acp_adapter.cli.setup import arguments, terminal, writing
-from acp_adapter.cli.setup.choosing import choose_key, choose_server, offers
-from acp_adapter.cli.setup.files import planned_files
-from acp_adapter.cli.setup.plan import Wanted
+from acp_adapter.cli import terminal_input
+from acp_adapter.cli.setup import choices
+from acp_adapter.cli.setup import main as arguments
+from acp_adapter.cli.setup.choices import Wanted, choose_key, choose_server, offers
+from acp_adapter.cli.setup.config_files import planned_files
+from acp_adapter.cli.setup.main import main
 from agent_core.config import Configuration, load
 from agent_core.home import Home
 from agent_core.providers.model_discovery import discover_local
@@ -161,12 +162,12 @@ def test_who_leaves_has_changed_nothing(at: str, how: str, home: Path, answering
 def test_who_leaves_at_the_editors_is_told_that_the_settings_are_written(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Leaving(terminal.Terminal):
+    class Leaving(terminal_input.Terminal):
         def agrees(self, prompt: str, *, default: bool = True) -> bool:
-            raise terminal.InputEnded
+            raise terminal_input.InputEnded
 
     (Path.home() / ".config/zed").mkdir(parents=True)
-    monkeypatch.setattr(terminal, "Terminal", Leaving)
+    monkeypatch.setattr(terminal_input, "Terminal", Leaving)
     monkeypatch.setattr(arguments, "_is_terminal", lambda: True)
     monkeypatch.setenv("A_KEY", KEY)
     given = ("--provider", "openai", "--model", "gpt-5", "--key-env", "A_KEY", "--key-store", "file", "--skip-test")
@@ -202,7 +203,7 @@ def test_settings_are_read_and_written_with_the_home_locked(
             os.close(descriptor)
         return planned_files(of, *rest)
 
-    monkeypatch.setattr(writing, "planned_files", planned)
+    monkeypatch.setattr(choices, "planned_files", planned)
     assert (
         given("--provider", "openai", "--model", "x", "--key-env", "A_KEY", "--skip-test", A_KEY=KEY).returncode == 0
     )

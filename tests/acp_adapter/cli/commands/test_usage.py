@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.commands.usage import main, usage_lines
-from acp_adapter.cli.terminal.columns import columns
+from acp_adapter.cli.console import columns
+from acp_adapter.cli.usage import main, usage_lines
 from agent_core.sessions.archive.spending import Spending
 
 LONG = "/srv/projects/customers/a-very-long-name-of-a-company/and-its-newest-web-shop"

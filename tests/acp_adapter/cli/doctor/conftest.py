@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.doctor.case import Case
+from acp_adapter.cli.doctor.checks import Case
 from agent_core.home import Home
 
 

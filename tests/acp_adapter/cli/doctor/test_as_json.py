@@ -4,10 +4,8 @@ import json
 import re
 from pathlib import Path
 
-from acp_adapter.cli.doctor.as_json import as_json
-from acp_adapter.cli.doctor.finding import failing, warning, well
-from acp_adapter.cli.doctor.mending.mended import Mended
-from acp_adapter.cli.doctor.table import CHECKS
+from acp_adapter.cli.doctor.report import Mended, as_json, failing, warning, well
+from acp_adapter.cli.doctor.run import CHECKS
 
 DOCS = Path(__file__).parents[4] / "docs" / "doctor.md"
 

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.doctor.finding import failing, warning, well
-from acp_adapter.cli.doctor.screen import finding_lines, summary_lines
-from acp_adapter.cli.terminal.columns import columns
-from acp_adapter.cli.terminal.style import Style, style_for
+from acp_adapter.cli.console import Style, columns, style_for
+from acp_adapter.cli.doctor.report import failing, finding_lines, summary_lines, warning, well
 
 GOLDEN = Path(__file__).parent / "golden" / "screen.txt"
 CONFIG = "/home/me/.hermes/config.yaml"

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from acp_adapter.cli.doctor.finding import well
-from acp_adapter.cli.doctor.side_by_side import Check, run_checks
+from acp_adapter.cli.doctor.checks import Check, run_checks
+from acp_adapter.cli.doctor.report import well
 from tests.support.waiting import wait_until
 from tools.redaction import Redactor, redact
 

@@ -12,11 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.commands.setup import main
-from acp_adapter.cli.editors.entering import NotEntered, enter, planned_entry
-from acp_adapter.cli.editors.jsonc import loads
-from acp_adapter.cli.editors.next_steps import NEXT_STEPS
-from acp_adapter.cli.editors.table import EDITORS, Editor, is_passing, own_command
+from acp_adapter.cli.editors import (
+    EDITORS,
+    NEXT_STEPS,
+    Editor,
+    NotEntered,
+    enter,
+    is_passing,
+    own_command,
+    planned_entry,
+)
+from acp_adapter.cli.jsonc import loads
+from acp_adapter.cli.setup.main import main
 from tests.support.each import each
 from tests.support.terminal import Terminal
 

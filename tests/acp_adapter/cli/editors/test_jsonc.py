@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from acp_adapter.cli.editors.jsonc import JsoncError, loads, with_member
+from acp_adapter.cli.jsonc import JsoncError, loads, with_member
 from tests.support.each import each
 
 ENTRY = {"type": "custom", "command": "hermes-acp", "args": []}

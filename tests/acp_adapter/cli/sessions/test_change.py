@@ -11,7 +11,7 @@ from stat import S_IMODE
 
 import pytest
 
-from acp_adapter.cli.commands.sessions import main
+from acp_adapter.cli.sessions.main import main
 from agent_core.home import Home
 from agent_core.messages import user_message
 from agent_core.sessions.files.blobs import BlobStore

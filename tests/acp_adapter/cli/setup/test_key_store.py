@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from dotenv import dotenv_values
 
-from acp_adapter.cli.commands.setup import main
-from acp_adapter.cli.setup.tool_keys import TOOL_KEYS, choose_tool_keys
+from acp_adapter.cli.setup.main import TOOL_KEYS, choose_tool_keys, main
 from agent_core.config import load
 from agent_core.home import Home, find_home
 from agent_core.providers.resolve import resolve_model
@@ -108,7 +107,9 @@ def test_settings_that_cannot_be_written_leave_the_keyring_as_it_was(home: Path,
 def test_a_home_that_cannot_be_written_leaves_the_keyring_as_it_was(
     home: Path, given: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acp_adapter.cli.setup.files.replace_files", functools.partial(_refused, OSError(28, "full")))
+    monkeypatch.setattr(
+        "acp_adapter.cli.setup.config_files.replace_files", functools.partial(_refused, OSError(28, "full"))
+    )
     assert given("--key-stdin", "--key-store", "keyring", stdin=KEY) == 1
     assert keyring.get_password(service(home), "OPENAI_API_KEY") is None
 

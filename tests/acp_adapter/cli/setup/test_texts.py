@@ -9,9 +9,14 @@ import pytest
 import yaml
 from dotenv import dotenv_values
 
-from acp_adapter.cli.setup.config_yaml import NotEditable, model_lines, with_model
-from acp_adapter.cli.setup.env import EnvNotEditable, with_variable
-from acp_adapter.cli.setup.first_config import first_config
+from acp_adapter.cli.setup.config_files import (
+    EnvNotEditable,
+    NotEditable,
+    first_config,
+    model_lines,
+    with_model,
+    with_variable,
+)
 from agent_core.settings.model import Settings
 from tests.support.each import each
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_adapter.cli.setup.trial import try_model
+from acp_adapter.cli.model_trial import try_model
 from tests.support.choices import choice_for
 from tests.support.model_server import Disconnect, Garbage, Hang, ModelServer, Reply, Status
 

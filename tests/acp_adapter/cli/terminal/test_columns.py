@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acp_adapter.cli.terminal.columns import clipped, columns, wrapped
+from acp_adapter.cli.console import clipped, columns, wrapped
 from tests.support.each import each
 
 

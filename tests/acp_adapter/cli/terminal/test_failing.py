@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.commands.mcp import main as mcp
-from acp_adapter.cli.commands.models import main as models
-from acp_adapter.cli.terminal.failing import say_failed
+from acp_adapter.cli.main import say_failed
+from acp_adapter.cli.mcp import main as mcp
+from acp_adapter.cli.models import main as models
 from tests.support.settings_files import configure
 
 

@@ -8,9 +8,8 @@ import re
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from acp_adapter.cli.terminal.columns import columns
-from acp_adapter.cli.terminal.markdown.message import Message
-from acp_adapter.cli.terminal.style import Style
+from acp_adapter.cli.console import Style, columns
+from acp_adapter.cli.markdown import Message
 from tests.support.each import each
 from tests.support.terminal_snapshots import MARKDOWN
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from acp_adapter.cli.terminal.columns import columns
-from acp_adapter.cli.terminal.menu import Entry, Menu
-from acp_adapter.cli.terminal.style import Style
+from acp_adapter.cli.console import Style, columns
+from acp_adapter.cli.terminal_input import Entry, Menu
 from tests.support.each import each
 
 MANY = [Entry(f"answer {number}") for number in range(500)]

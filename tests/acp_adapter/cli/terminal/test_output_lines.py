@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acp_adapter.cli.terminal.output_lines import OutputLines
+from acp_adapter.cli.tool_cards import OutputLines
 
 
 def test_a_line_that_comes_in_very_many_pieces_is_one():

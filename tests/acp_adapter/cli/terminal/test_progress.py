@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from acp_adapter.cli.terminal.progress import Progress
-from acp_adapter.cli.terminal.style import Style
+from acp_adapter.cli.console import Style
+from acp_adapter.cli.transcript import Progress
 from tests.support.scripted import update
 
 NARROW = Style(live=True, columns=lambda: 40)

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.terminal.columns import columns
-from acp_adapter.cli.terminal.render import Renderer
-from acp_adapter.cli.terminal.style import Style, style_for
+from acp_adapter.cli.console import Style, columns, style_for
+from acp_adapter.cli.transcript import Renderer
 from tests.support.scripted import update
 
 CWD = Path("/srv space")

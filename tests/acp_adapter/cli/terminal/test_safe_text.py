@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acp_adapter.cli.terminal.safe_text import one_line, safe_text, visible_line, visible_text
+from acp_adapter.format import one_line, safe_text, visible_line, visible_text
 from tests.support.each import each
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.commands.prompt import main
-from acp_adapter.cli.terminal.columns import columns
+from acp_adapter.cli.console import columns
+from acp_adapter.cli.prompt import main
 from tests.support.at_terminal import at_terminal
 from tests.support.scripted import agent_command
 from tests.support.terminal_snapshots import CONVERSATIONS, MARKDOWN, STYLES, readable, shown

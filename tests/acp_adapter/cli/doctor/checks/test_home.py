@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from acp_adapter.cli.doctor.checks.home import (
+from acp_adapter.cli.doctor.configuration import (
     LITTLE_SPACE,
     check_home,
     check_leftovers,

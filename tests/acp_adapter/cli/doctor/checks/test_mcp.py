@@ -2,7 +2,7 @@
 
 import pytest
 
-from acp_adapter.cli.doctor.checks.mcp import check_servers, try_servers
+from acp_adapter.cli.doctor.configuration import check_servers, try_servers
 from tests.support.mcp_servers import plain
 from tests.support.settings_files import configure
 

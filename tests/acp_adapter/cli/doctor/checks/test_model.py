@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from acp_adapter.cli.doctor.checks import model as checks
-from acp_adapter.cli.doctor.checks.model import check_key, check_model, check_sign_in
+from acp_adapter.cli.doctor import configuration as checks
+from acp_adapter.cli.doctor.configuration import check_key, check_model, check_sign_in
 from agent_core.home import Home
 from agent_core.signed_out import SignedOut
 from tests.support.fake_sign_ins import TOKEN, FakeSignIns

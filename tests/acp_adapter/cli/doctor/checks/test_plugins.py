@@ -2,7 +2,7 @@
 
 import pytest
 
-from acp_adapter.cli.doctor.checks.plugins import check_plugins
+from acp_adapter.cli.doctor.configuration import check_plugins
 from tests.support.plugins import add_plugin, forget_plugins, plugins_of, tool
 
 

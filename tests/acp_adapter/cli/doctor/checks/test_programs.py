@@ -2,7 +2,7 @@
 
 import pytest
 
-from acp_adapter.cli.doctor.checks.programs import check_git, check_search
+from acp_adapter.cli.doctor.installation import check_git, check_search
 from tools.environments import search_process
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acp_adapter.cli.doctor.checks.sandbox import check_sandbox
+from acp_adapter.cli.doctor.installation import check_sandbox
 from tests.support.settings_files import configure
 from tools.environments.sandbox import probe as probing
 from tools.environments.sandbox.port import Probed

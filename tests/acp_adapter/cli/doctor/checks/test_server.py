@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from acp_adapter.cli.doctor.checks import server as checks
-from acp_adapter.cli.doctor.checks.server import check_server
-from acp_adapter.cli.editors import table
+from acp_adapter.cli import editors
+from acp_adapter.cli.doctor import installation as checks
+from acp_adapter.cli.doctor.installation import check_server
 
 ANSWERS = """
 import json, sys
@@ -26,7 +26,7 @@ def started_by(tmp_path, monkeypatch):
     def started_by(program: str) -> None:
         file = tmp_path / "server.py"
         file.write_text(program)
-        monkeypatch.setattr(table, "own_command", lambda *_: (sys.executable, "-S", str(file)))
+        monkeypatch.setattr(editors, "own_command", lambda *_: (sys.executable, "-S", str(file)))
 
     return started_by
 
@@ -85,7 +85,7 @@ def test_words_on_stderr_are_a_warning(case, started_by):
 
 
 def test_a_program_that_is_not_there_is_told(case, monkeypatch):
-    monkeypatch.setattr(table, "own_command", lambda *_: ("/nowhere/hermes-acp",))
+    monkeypatch.setattr(editors, "own_command", lambda *_: ("/nowhere/hermes-acp",))
     (finding,) = check_server(case())
     assert finding.state == "fail"
     assert "could not be started" in finding.text

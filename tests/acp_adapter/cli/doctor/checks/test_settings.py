@@ -1,6 +1,6 @@
 """What is wrong in the settings is told with its place."""
 
-from acp_adapter.cli.doctor.checks.settings import check_settings
+from acp_adapter.cli.doctor.configuration import check_settings
 
 
 def told(case):

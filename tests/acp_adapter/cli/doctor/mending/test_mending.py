@@ -8,13 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.doctor.checks.home import check_leftovers, check_permissions
-from acp_adapter.cli.doctor.mending import table
-from acp_adapter.cli.doctor.mending.database import mend_database
-from acp_adapter.cli.doctor.mending.editors import mend_editors
-from acp_adapter.cli.doctor.mending.leftovers import mend_leftovers
-from acp_adapter.cli.doctor.mending.permissions import mend_permissions
-from acp_adapter.cli.editors.table import EDITORS, own_command
+from acp_adapter.cli.doctor import fixes
+from acp_adapter.cli.doctor.configuration import check_leftovers, check_permissions
+from acp_adapter.cli.doctor.fixes import mend_database, mend_editors, mend_leftovers, mend_permissions
+from acp_adapter.cli.editors import EDITORS, own_command
 from tests.acp_adapter.cli.doctor.conftest import Decided
 from tests.support.filled_database import counted, fill, overwrite, pages_of
 
@@ -67,9 +64,9 @@ def test_what_cannot_be_mended_does_not_keep_the_rest_from_it(case, home, monkey
     def broken(*_):
         raise PermissionError(errno.EACCES, "Permission denied", "/x")
 
-    monkeypatch.setitem(table._MENDERS, "leftovers", broken)
+    monkeypatch.setitem(fixes._MENDERS, "leftovers", broken)
     home.chmod(0o755)
-    done = list(table.mend(case(), NOBODY))
+    done = list(fixes.mend(case(), NOBODY))
     assert [(each.check, each.done, each.harm) for each in done] == [
         ("permissions", True, False),
         ("leftovers", False, True),

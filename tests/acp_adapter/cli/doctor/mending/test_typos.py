@@ -2,7 +2,7 @@
 
 import pytest
 
-from acp_adapter.cli.doctor.mending.typos import corrected, mend_typos
+from acp_adapter.cli.doctor.fixes import corrected, mend_typos
 from tests.acp_adapter.cli.doctor.conftest import Decided
 
 TEXT = "# mine\nmodel:\n  defualt: gpt-x   # the big one\r\nsandbox: {levle: read-only}\n"

@@ -1,1 +1,0 @@
-"""The client that drives an agent over its real stdio, for `prompt`, `chat` and `demo`."""

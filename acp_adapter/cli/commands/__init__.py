@@ -1,1 +1,0 @@
-"""The subcommands' entries: each module's `main` is `hermes-acp NAME`."""

@@ -1,1 +1,0 @@
-"""What `hermes-acp doctor` looks at, a file per subject."""

@@ -1,1 +1,0 @@
-"""What `hermes-acp doctor --fix` mends, a file per subject."""

@@ -1,0 +1,260 @@
+"""TODO."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from acp_adapter import __version__
+from acp_adapter.cli.console import style_for
+from acp_adapter.cli.doctor.checks import Case, Check, run_checks
+from acp_adapter.cli.doctor.configuration import (
+    check_database,
+    check_home,
+    check_key,
+    check_leftovers,
+    check_model,
+    check_permissions,
+    check_plugins,
+    check_running,
+    check_servers,
+    check_settings,
+    check_sign_in,
+    check_space,
+    try_servers,
+)
+from acp_adapter.cli.doctor.installation import (
+    check_editors,
+    check_elsewhere,
+    check_git,
+    check_packages,
+    check_python,
+    check_sandbox,
+    check_search,
+    check_server,
+)
+from acp_adapter.cli.doctor.report import Finding, Mended, as_json, check_imports, finding_lines, summary_lines
+from acp_adapter.format import safe_text
+from agent_core.errors import HermesError
+from tools.environments.git import git_root
+from tools.environments.program_finder import PROGRAMS
+from tools.environments.temp_directories import OwnDirectory
+
+if TYPE_CHECKING:
+    from agent_core.home import Home
+    from tools.redaction import Redact
+
+
+# Every check, in the order in which they are told.
+
+_MODEL = "model"
+
+CHECKS = (
+    Check("python", check_python),
+    Check("packages", check_packages),
+    Check("imports", check_imports),
+    Check("server", check_server, 40.0, waits=True),
+    Check("home", check_home),
+    Check("permissions", check_permissions),
+    Check("leftovers", check_leftovers),
+    Check("disk", check_space),
+    Check("settings", check_settings),
+    Check("key", check_key),
+    Check("sign-in", check_sign_in, 90.0, waits=True),
+    Check(_MODEL, check_model, 90.0, waits=True),
+    # It reads every page: a second for a few hundred MB.
+    Check("database", check_database, 300.0),
+    Check("sandbox", check_sandbox, 60.0),
+    Check("ripgrep", check_search),
+    Check("git", check_git),
+    Check("mcp server", check_servers),
+    Check("terminal", check_elsewhere, 120.0, waits=True),
+    Check("plugins", check_plugins, 60.0),
+    Check("editor", check_editors),
+    Check("running", check_running),
+)
+"""All of them. The names are part of what `--json` promises."""
+
+_CONNECTED = Check("mcp server", try_servers, 300.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Which checks are wanted.
+
+    Attributes:
+        quick: none that waits for a server or a program of others.
+        asks_model: the model is asked.
+        connects: MCP servers are connected to.
+    """
+
+    quick: bool = False
+    asks_model: bool = True
+    connects: bool = False
+
+    def checks(self) -> tuple[Check, ...]:
+        """The checks."""
+        chosen = (check for check in CHECKS if not self._leaves_out(check))
+        return tuple(_CONNECTED if self.connects and check.look is check_servers else check for check in chosen)
+
+    def left_out(self) -> tuple[str, ...]:
+        """The names of those that are not made."""
+        return tuple(check.name for check in CHECKS if self._leaves_out(check))
+
+    def _leaves_out(self, check: Check) -> bool:
+        return (self.quick and check.waits) or (not self.asks_model and check.name == _MODEL)
+
+
+# The person at the terminal, or nobody, who then agrees to nothing that was not agreed to on the command line.
+
+
+class AtTerminal:
+    """Shows each change, and asks where somebody can answer.
+
+    Args:
+        out: where changes are shown.
+        redact: takes secrets out of what is shown.
+        says_yes: `--yes` was given: what is shown is done.
+    """
+
+    def __init__(self, out: TextIO, redact: Redact, *, says_yes: bool) -> None:
+        self._out = out
+        self._redact = redact
+        self._says_yes = says_yes
+
+    def agrees(self, title: str, change: Sequence[str]) -> bool:
+        """Show a change and ask. What may be a key is not shown: the output may be kept."""
+        print(self._redact("\n".join(("", title, "", *change, ""))), file=self._out, flush=True)
+        if self._says_yes:
+            return True
+        if not (sys.stdin is not None and sys.stdin.isatty() and self._out.isatty()):
+            print("Nobody can be asked here: with --yes it is done.", file=self._out, flush=True)
+            return False
+        from acp_adapter.cli.terminal_input import InputEnded, Terminal  # noqa: PLC0415 - only where one is there
+
+        try:
+            return Terminal().agrees("Make this change?", default=False)
+        except InputEnded:
+            return False
+
+    def paints(self) -> bool:
+        """Whether there are colours."""
+        return style_for(self._out).colour
+
+
+# One visit: mends if it shall, looks at everything, and tells it on the screen or as JSON.
+
+FAILED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What the command line asks for."""
+
+    wish: Wish
+    profile: str | None = None
+    json: bool = False
+    fix: bool = False
+    yes: bool = False
+
+
+def visit(home: Home, order: Order) -> int:
+    """Do it; the exit code.
+
+    Raises:
+        HermesError: it cannot begin.
+    """
+    with _undisturbed(sys.stdout) as out, _case(home, order.profile) as case:
+        return _as_json(case, order, out) if order.json else _on_screen(case, order, out)
+
+
+def _on_screen(case: Case, order: Order, out: TextIO) -> int:
+    style = style_for(out)
+    print(f"hermes-acp {__version__}, home {safe_text(str(case.home.root))}\n", file=out, flush=True)
+    harm = False
+    if order.fix:
+        mended = list(_mended(case, order, out))
+        harm = any(each.harm for each in mended)
+        print("There was nothing to mend.\n" if not mended else "", file=out, flush=True)
+    findings: list[Finding] = []
+    for found in _checked(case, order.wish):
+        findings += found
+        for finding in found:
+            print("\n".join(finding_lines(finding, style)), file=out, flush=True)
+    print("\n" + "\n".join(summary_lines(findings, order.wish.left_out(), style)), file=out, flush=True)
+    return _code(findings, harm=harm)
+
+
+def _as_json(case: Case, order: Order, out: TextIO) -> int:
+    # Standard output is for the object alone.
+    mended = list(_mended(case, order, sys.stderr)) if order.fix else []
+    findings = [finding for found in _checked(case, order.wish) for finding in found]
+    print(as_json(str(case.home.root), findings, order.wish.left_out(), mended), file=out, flush=True)
+    return _code(findings, harm=any(each.harm for each in mended))
+
+
+def _mended(case: Case, order: Order, out: TextIO) -> Iterator[Mended]:
+    from acp_adapter.cli.doctor.fixes import mend  # noqa: PLC0415 - only where it is wanted
+
+    redact = case.redactor()
+    for each in mend(case, AtTerminal(out, redact, says_yes=order.yes)):
+        told = replace(each, text=redact(each.text))
+        print(f"{'Mended' if told.done else 'Not mended'}: {safe_text(told.text)}", file=out, flush=True)
+        yield told
+
+
+def _checked(case: Case, wish: Wish) -> Iterator[tuple[Finding, ...]]:
+    _load()
+    with contextlib.closing(run_checks(wish.checks(), case, case.redactor())) as found:  # type: ignore[type-var]
+        yield from found
+
+
+def _load() -> None:
+    """What most checks need, on this thread: threads that load modules of one circle at once may meet half of one."""
+    import agent_core.plugins.plugins  # noqa: PLC0415
+    import agent_core.providers.resolve  # noqa: PLC0415
+    import agent_core.sessions.repair.examining  # noqa: PLC0415
+    import agent_core.settings.problems  # noqa: F401, PLC0415
+
+
+@contextlib.contextmanager
+def _case(home: Home, profile: str | None) -> Iterator[Case]:
+    try:
+        scratch = OwnDirectory("hermes-doctor-")
+    except OSError as problem:
+        raise HermesError(
+            f"No temporary directory could be made: {problem.strerror}. Set TMPDIR to one that can be written."
+        ) from problem
+    user = Path(os.path.expanduser("~"))  # noqa: PTH111 - a home that is not known is no error
+    if not user.is_relative_to(here := Path.cwd()):  # what a session there would not use
+        PROGRAMS.distrust([git_root(here) or here])
+    with contextlib.closing(scratch):
+        case = Case(home, user, dict(os.environ), profile, scratch.path)
+        if (config := case.config()) is not None:
+            PROGRAMS.name(config.settings.programs)
+        yield case
+
+
+@contextlib.contextmanager
+def _undisturbed(out: TextIO) -> Iterator[TextIO]:
+    """What a plugin prints while it is looked at goes to stderr, and not between the findings.
+
+    What is logged meanwhile is in the findings, too.
+    """
+    quiet = logging.NullHandler()
+    logging.getLogger().addHandler(quiet)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield out
+    finally:
+        logging.getLogger().removeHandler(quiet)
+
+
+def _code(findings: list[Finding], *, harm: bool) -> int:
+    return FAILED if harm or any(finding.state == "fail" for finding in findings) else 0

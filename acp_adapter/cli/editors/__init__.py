@@ -1,1 +1,0 @@
-"""Editors' own settings: where they are, and how the agent is entered in them."""

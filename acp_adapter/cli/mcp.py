@@ -1,0 +1,183 @@
+"""`hermes-acp mcp`: the MCP servers of your settings, looked at, tried, and signed in at."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import webbrowser
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acp_adapter.cli.main import say_failed
+from acp_adapter.format import one_line, safe_text
+from agent_core.errors import HermesError
+
+if TYPE_CHECKING:
+    from agent_core.mcp.signing_in import Found
+    from agent_core.mcp.specs import ServerSpec, Transport
+    from agent_core.mcp.token_file import ServerTokens
+
+FAILED = 1
+_EPILOG = """\
+SERVER is a name from mcp_servers in config.yaml, or the address of a server that your editor's settings have.
+
+exit codes:
+  0    it was done; test: the server can be used
+  1    it could not be done; stderr says why
+  2    the command line was wrong
+
+examples:
+  hermes-acp mcp list
+  hermes-acp mcp login https://mcp.example.com/mcp
+  hermes-acp mcp test github
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Run `hermes-acp mcp` with the arguments `argv`; the result is the exit code."""
+    options = _parsed(argv)
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    from agent_core.config import load  # noqa: PLC0415 - loaded for what is asked only
+    from agent_core.home import find_home  # noqa: PLC0415
+    from agent_core.mcp.configured import configured_servers  # noqa: PLC0415
+    from agent_core.mcp.errors import McpFailure  # noqa: PLC0415
+    from agent_core.mcp.making import variables_of  # noqa: PLC0415
+    from agent_core.mcp.token_file import ServerTokens  # noqa: PLC0415
+
+    try:
+        config = load(find_home(os.environ, options.profile))
+        specs = configured_servers(config, Path.cwd())
+        tokens = ServerTokens(config.home.root)
+        if options.action == "list":
+            return _list(specs, tokens, as_json=options.json)
+        spec = _named(options.server, specs, "sse" if getattr(options, "sse", False) else "http")
+        if spec is None:
+            return _fail(f"There is no server {options.server!r} in mcp_servers. Look at `hermes-acp mcp list`.")
+        if options.action == "logout":
+            return _logout(spec, tokens)
+        if options.action == "test":
+            return _test(spec, tokens, variables_of(config.settings))
+        return _login(spec, tokens, opens=not options.no_browser)
+    except (HermesError, McpFailure) as problem:
+        return _fail(problem.public if isinstance(problem, HermesError) else str(problem))
+
+
+def _list(specs: Sequence[ServerSpec], tokens: ServerTokens, *, as_json: bool) -> int:
+    rows = [(spec, _state(spec, tokens)) for spec in specs]
+    if as_json:
+        entries = [
+            {"name": spec.name, "transport": spec.transport, "place": spec.place(), "state": state}
+            for spec, state in rows
+        ]
+        print(json.dumps(entries, indent=1))
+    elif not rows:
+        print("There are no servers in mcp_servers. Your editor's own are in its settings.")
+    for spec, state in () if as_json else rows:
+        print(one_line(f"{spec.name}  {spec.transport}  {spec.place()}{f'  ({state})' if state else ''}"))
+    return 0
+
+
+def _state(spec: ServerSpec, tokens: ServerTokens) -> str:
+    if spec.problem:
+        return spec.problem
+    return "signed in" if spec.transport != "stdio" and tokens.has(spec.url) else ""
+
+
+def _named(name: str, specs: Sequence[ServerSpec], kind: Transport) -> ServerSpec | None:
+    from agent_core.mcp.specs import ServerSpec  # noqa: PLC0415
+
+    found = next((spec for spec in specs if name in {spec.name, spec.url.rstrip("/") or None}), None)
+    if found is None and name.startswith(("https://", "http://")):
+        return ServerSpec(name, kind, url=name)
+    return found
+
+
+def _login(spec: ServerSpec, tokens: ServerTokens, *, opens: bool) -> int:
+    from agent_core.mcp.oauth import signs_in  # noqa: PLC0415
+    from agent_core.mcp.signing_in import sign_in  # noqa: PLC0415
+
+    if not signs_in(spec):
+        return _fail(f"{spec.name} has no sign-in: it is a program, or has an Authorization header of its own.")
+
+    def show(url: str) -> None:
+        print(f"Open this page to sign in at {safe_text(spec.place())}:\n\n  {safe_text(url)}\n")
+        if sys.stdin.isatty():
+            print("If the browser is on another machine, paste the address that it ends at here.")
+        sys.stdout.flush()
+        if opens and _has_browser():
+            webbrowser.open(url)
+
+    found = sign_in(spec, Path.cwd(), tokens, show, _pasted() if sys.stdin.isatty() else None)
+    if not tokens.has(spec.url):
+        print(f"{safe_text(spec.name)} needs no sign-in: {_counted(found)}.")
+        return 0
+    print(f"Signed in at {safe_text(spec.place())}: {_counted(found)}.")
+    return 0
+
+
+def _logout(spec: ServerSpec, tokens: ServerTokens) -> int:
+    gone = spec.transport != "stdio" and tokens.forget(spec.url)
+    print(f"{'Forgotten' if gone else 'Nothing was kept'}: {safe_text(spec.place())}")
+    return 0
+
+
+def _test(spec: ServerSpec, tokens: ServerTokens, variables: Mapping[str, str]) -> int:
+    from agent_core.mcp.signing_in import look  # noqa: PLC0415
+
+    print(f"{safe_text(spec.name)} can be used: {_counted(look(spec, Path.cwd(), tokens, variables))}.")
+    return 0
+
+
+def _counted(found: Found) -> str:
+    return f"{found.tools} tools, {found.prompts} prompts, {found.resources} resources"
+
+
+def _has_browser() -> bool:
+    return sys.platform in {"darwin", "win32"} or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
+
+
+def _pasted() -> Callable[[], Awaitable[str]]:
+    async def line() -> str:
+        loop, arrived = asyncio.get_running_loop(), asyncio.Event()
+        # No thread waits for it: that would keep the program from its end.
+        loop.add_reader(sys.stdin, arrived.set)
+        try:
+            await arrived.wait()
+        finally:
+            loop.remove_reader(sys.stdin)
+        return sys.stdin.readline()
+
+    return line
+
+
+def _parsed(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="hermes-acp mcp",
+        description="Look at the MCP servers of your settings, try them, and sign in at them.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="list the servers of the settings", allow_abbrev=False)
+    listing.add_argument("--json", action="store_true", help="print a JSON array")
+    test = actions.add_parser("test", help="connect to a server, and say what it offers", allow_abbrev=False)
+    login = actions.add_parser("login", help="sign in at a server", allow_abbrev=False)
+    login.add_argument("--no-browser", action="store_true", help="only print the address")
+    logout = actions.add_parser("logout", help="forget the sign-in at a server", allow_abbrev=False)
+    for action in (test, login):
+        action.add_argument("--sse", action="store_true", help="an address is that of a server of the older kind")
+    for action in (test, login, logout):
+        action.add_argument("server", metavar="SERVER", help="its name, or its address")
+    for action in (listing, test, login, logout):
+        action.add_argument("--profile", metavar="NAME", help="the profile whose settings are meant")
+    return parser.parse_args(argv)
+
+
+def _fail(message: str) -> int:
+    say_failed("mcp", message)
+    return FAILED

@@ -1,0 +1,103 @@
+"""A model is asked one question, bounded in time, to see whether it works."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+from agent_core.errors import HermesError, TurnInterrupted
+from agent_core.messages import user_message
+from agent_core.providers.base import Finished, ModelRequest, StreamEvent
+from agent_core.providers.choice import ModelChoice
+from agent_core.providers.factory import make_provider
+
+# Asks a model one question, bounded in time: for commands that want to know whether it works.
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What came back.
+
+    Attributes:
+        error: what the server or its address is to blame for; None where there is an answer, or time ran out.
+        late: the time was over before the answer was.
+        seconds: how long it took.
+    """
+
+    events: tuple[StreamEvent, ...] = ()
+    error: HermesError | None = None
+    late: bool = False
+    seconds: float = 0.0
+
+    @property
+    def ended(self) -> bool:
+        """Whether the answer is whole."""
+        # One that was given up may look like one that ended.
+        return not self.late and any(isinstance(event, Finished) for event in self.events)
+
+
+def ask(
+    choice: ModelChoice,
+    request: ModelRequest,
+    seconds: float,
+    ended_by: Callable[[Callable[[], object]], AbstractContextManager[object]] = nullcontext,
+) -> Asked:
+    """Ask once, without a retry, for at most `seconds`. No failure raises.
+
+    Args:
+        ended_by: gets what gives the answer up, for as long as it is waited for.
+    """
+    begun = time.monotonic()
+    try:
+        provider = make_provider(choice)
+    except HermesError as problem:
+        return Asked(error=problem)
+    stream = provider.stream(request)
+    late = threading.Event()
+
+    def give_up() -> None:
+        late.set()
+        stream.close()
+
+    timer = threading.Timer(seconds, give_up)
+    timer.daemon = True
+    timer.start()
+    events: list[StreamEvent] = []
+    error: HermesError | None = None
+    try:
+        with ended_by(give_up):
+            events.extend(stream)
+    except TurnInterrupted:  # given up before it was begun
+        late.set()
+    except HermesError as problem:
+        error = None if late.is_set() else problem
+    finally:
+        timer.cancel()
+        stream.close()
+        provider.close()
+    return Asked(tuple(events), error, late.is_set(), time.monotonic() - begun)
+
+
+# Asks a model one short question, to see whether the settings are right before they are written.
+
+TRIAL_SECONDS = 60.0
+_LONGEST_ANSWER = 64
+
+
+def try_model(choice: ModelChoice, *, seconds: float = TRIAL_SECONDS) -> str:
+    """Why the model does not answer, and what to do; '' if it does."""
+    request = ModelRequest(
+        choice.model,
+        [user_message("Answer with the single word: ready")],
+        max_tokens=_LONGEST_ANSWER,
+        cache_ttl=None,
+    )
+    asked = ask(choice, request, seconds)
+    if asked.error is not None:
+        return asked.error.public
+    if asked.ended:
+        return ""
+    return f"{choice.name} did not answer within {seconds:g} s. Try again, or choose another model."

@@ -1,0 +1,252 @@
+"""TODO."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from acp_adapter.cli.main import drop_output, say_failed
+from acp_adapter.format import one_line
+from agent_core.errors import AuthRequired, HermesError, SettingsError
+from agent_core.providers.model_discovery import FoundServer
+from agent_core.providers.model_listing import ListedModel, ModelListing
+
+if TYPE_CHECKING:
+    from agent_core.config import Configuration
+    from agent_core.providers.choice import ModelChoice
+
+
+# Lists of models and of local model servers as plain text.
+
+_HEADINGS = ("model", "context", "in", "cached", "out")
+_UNKNOWN = "-"
+_LONGEST_LIST = 12
+
+
+def model_table(models: Sequence[ListedModel], configured: str | None) -> str:
+    """One model a line with what is known of it; the configured one has a star."""
+    rows = [_row(model) for model in models]
+    widths = [max(len(row[column]) for row in (_HEADINGS, *rows)) for column in range(len(_HEADINGS))]
+    lines = [_line(" ", _HEADINGS, widths)]
+    lines += [
+        _line("*" if model.id == configured else " ", row, widths) for model, row in zip(models, rows, strict=True)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def server_table(servers: Sequence[FoundServer]) -> str:
+    """One server a line with the names of its models, as far as there is place."""
+    rows = [(server.service, server.base_url, _names(server.models)) for server in servers]
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    return "".join(f"  {kind:<{widths[0]}}  {url:<{widths[1]}}  {names}\n" for kind, url, names in rows)
+
+
+def ports_text(ports: Mapping[str, Sequence[int]]) -> str:
+    """`ollama 11434, lmstudio 1234`."""
+    return ", ".join(f"{name} {'/'.join(map(str, numbers))}" for name, numbers in ports.items())
+
+
+def _row(model: ListedModel) -> tuple[str, ...]:
+    facts = model.facts
+    prices = (facts.input_price, facts.cached_price, facts.output_price)
+    window = _UNKNOWN if facts.context_length is None else f"{facts.context_length:,}"
+    return one_line(model.id), window, *map(_dollars, prices)
+
+
+def _dollars(price: float | None) -> str:
+    return _UNKNOWN if price is None else f"{price:.6f}".rstrip("0").rstrip(".")
+
+
+def _line(mark: str, cells: Sequence[str], widths: Sequence[int]) -> str:
+    name, *figures = cells
+    aligned = (f"{figure:>{width}}" for figure, width in zip(figures, widths[1:], strict=True))
+    return "  ".join((f"{mark} {name:<{widths[0]}}", *aligned))
+
+
+def _names(models: Sequence[str]) -> str:
+    if not models:
+        return "no models yet"
+    shown = [one_line(name) for name in models[:_LONGEST_LIST]]
+    return ", ".join([*shown, *(["..."] if len(models) > _LONGEST_LIST else [])])
+
+
+# `hermes-acp models`: the models of a provider with what is known of them, and the model servers on this machine.
+
+FAILED = 1
+_INTERRUPTED = 130
+_ANY_MODEL = "any"
+_EPILOG = """\
+prices are US dollars for a million tokens, in for the prompt, cached for what the server kept of it, out for the
+answer; - is unknown. The model with the star is the configured one.
+
+exit codes:
+  0    something was found; with --try: the model was tried, whatever came of it
+  1    nothing was found, the model could not be asked, you said no, or the settings cannot be used; stderr says why
+  2    the command line was wrong, or --yes is missing where nobody can be asked
+
+examples:
+  hermes-acp models
+  hermes-acp models --provider openrouter | grep coder
+  hermes-acp models --local
+  hermes-acp models --try ollama:qwen3:8b
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Run `hermes-acp models` with the arguments `argv`; the result is the exit code."""
+    parser = _parser()
+    options = parser.parse_args(argv)
+    if options.local and options.try_model:
+        parser.error("--try asks one model, --local lists servers: give one of them")
+    if (options.yes or options.json) and not options.try_model:
+        parser.error("--yes and --json go with --try")
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        if options.local:
+            code = _local(options.profile)
+        elif options.try_model:
+            from acp_adapter.cli.model_probes import try_model  # noqa: PLC0415 - loaded for what is asked only
+
+            code = try_model(options)
+        else:
+            code = _listed(options.provider, options.profile)
+        sys.stdout.flush()
+    except HermesError as problem:
+        return _fail(problem.public)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        drop_output()
+        return FAILED
+    return code
+
+
+def show_servers(ports: Mapping[str, Sequence[int]], config_file: str, out: TextIO) -> int:
+    """Tell `out` which model servers answer on these ports of this machine; the result is the exit code."""
+    from agent_core.providers.model_discovery import discover_local  # noqa: PLC0415 - loaded for what is asked only
+
+    found = discover_local(ports)
+    if not found:
+        return _fail(
+            f"No model server answers on this machine's usual ports ({ports_text(ports)}).\n"
+            "Next: start one; for one on another port set model.provider: custom and its model.base_url in "
+            f"{config_file}."
+        )
+    out.write(f"Model servers on this machine:\n\n{server_table(found)}\n")
+    first = found[0]
+    address = f", model.base_url: {first.base_url}" if first.service == "custom" else ""
+    out.write(
+        f"Next: to use one, set model.provider: {first.service}{address} and model.default: NAME in {config_file}.\n"
+    )
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hermes-acp models",
+        description="List the models of the configured provider, or of another one: as its server tells them, else "
+        "those that are known without asking.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--provider", metavar="NAME", help="whose models (default: the configured provider)")
+    which.add_argument("--local", action="store_true", help="look for model servers on this machine instead")
+    parser.add_argument("--profile", metavar="NAME", help="the profile whose settings count")
+    trying = parser.add_argument_group("trying a model")
+    trying.add_argument(
+        "--try", dest="try_model", metavar="MODEL", help="see with ten short tasks whether it can use tools"
+    )
+    trying.add_argument("--yes", action="store_true", help="do not ask before tokens are spent")
+    trying.add_argument("--json", action="store_true", help="the outcome as JSON")
+    return parser
+
+
+def _local(profile: str | None) -> int:
+    from agent_core.home import find_home  # noqa: PLC0415
+    from agent_core.providers.catalog import SERVICES  # noqa: PLC0415
+
+    ports = {service.name: service.ports for service in SERVICES.values() if service.ports}
+    return show_servers(ports, str(find_home(os.environ, profile).config_file), sys.stdout)
+
+
+def _listed(provider: str | None, profile: str | None) -> int:
+    from agent_core.config import load  # noqa: PLC0415
+    from agent_core.home import find_home  # noqa: PLC0415
+    from agent_core.providers.model_listing import known_listing, list_models  # noqa: PLC0415
+
+    config = load(find_home(os.environ, profile))
+    try:
+        choice = _choice(config, provider)
+    except AuthRequired as problem:
+        name = _named(config, provider)
+        if not name:
+            raise
+        return _show(known_listing(name, problem.public), name, name, config)
+    listing = list_models(choice)
+    _keep(config, choice, listing)
+    return _show(listing, choice.provider, str(choice.endpoint), config)
+
+
+def _keep(config: Configuration, choice: ModelChoice, listing: ModelListing) -> None:
+    """What the server has said is what editors offer from now on."""
+    from agent_core.providers.available_models import ModelLists, as_offered, list_key  # noqa: PLC0415
+
+    if listing.source == "live":
+        ModelLists(config.home).learned({list_key(choice.provider, choice.base_url): as_offered(listing.models)})
+
+
+def _choice(config: Configuration, provider: str | None) -> ModelChoice:
+    from agent_core.providers.resolve import resolve_named  # noqa: PLC0415
+
+    try:
+        return resolve_named(config, provider, None, source="command line")
+    except AuthRequired:
+        if not _named(config, provider):
+            raise
+    # Perhaps only the model is missing, and that is what this list is for.
+    return resolve_named(config, provider, _ANY_MODEL, source="command line")
+
+
+def _named(config: Configuration, provider: str | None) -> str:
+    """The provider that the command line, the environment or the settings name; '' if none does."""
+    from agent_core.providers.catalog import canonical  # noqa: PLC0415
+
+    return canonical(provider or config.environ.get("HERMES_PROVIDER") or config.settings.model.provider or "")
+
+
+def _configured(config: Configuration, provider: str) -> str | None:
+    from agent_core.providers.resolve import resolve_model  # noqa: PLC0415
+
+    try:
+        choice = resolve_model(config)
+    except (AuthRequired, SettingsError):
+        return None
+    return choice.model if choice.provider == provider else None
+
+
+def _show(listing: ModelListing, provider: str, whose: str, config: Configuration) -> int:
+    if not listing.models:
+        return _fail(listing.problem or f"{whose} has no models. Load one into it, or choose another provider.")
+    if listing.problem:
+        say_failed("models", listing.problem)
+    configured = _configured(config, provider)
+    count = f"{len(listing.models)} model{'' if len(listing.models) == 1 else 's'}"
+    print(f"{whose}: {count}{'' if listing.source == 'live' else ' known without asking'}\n")
+    print(model_table(listing.models, configured))
+    if configured and configured not in {model.id for model in listing.models}:
+        print(f"The configured model, {configured}, is not among them.")
+    print(
+        f"Next: to use one, set model.provider: {provider} and model.default: NAME in {config.home.config_file}; "
+        f'to try one: hermes-acp prompt --provider {provider} --model NAME "Hello".'
+    )
+    return 0
+
+
+def _fail(message: str) -> int:
+    say_failed("models", message)
+    return FAILED

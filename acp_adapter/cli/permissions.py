@@ -1,0 +1,99 @@
+"""`hermes-acp permissions`: what you have allowed for good, listed and taken back."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+from acp_adapter.cli.main import say_failed
+from acp_adapter.format import one_line, safe_text
+from agent_core.errors import HermesError
+from tools.approval.grants import FILE_NAME, KeptGrants, listed_grant
+from tools.approval.permissions_file import KeptGrantsError
+
+FAILED = 1
+_EPILOG = """\
+What you have allowed for good is in permissions.yaml in your home of settings, one entry each. Rules that you wrote
+yourself are in config.yaml (approvals.deny, approvals.allow) and are changed there.
+
+exit codes:
+  0    it was done; list: also where nothing is kept
+  1    it could not be done; stderr says why
+  2    the command line was wrong
+
+examples:
+  hermes-acp permissions list
+  hermes-acp permissions revoke 2
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Run `hermes-acp permissions` with the arguments `argv`; the result is the exit code."""
+    from agent_core.home import find_home  # noqa: PLC0415 - loaded for what is asked only
+
+    options = _parsed(argv)
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        kept = KeptGrants(find_home(os.environ, options.profile).root / FILE_NAME)
+        return _list(kept, as_json=options.json) if options.action == "list" else _revoke(kept, options.number)
+    except HermesError as problem:
+        return _fail(problem.public)
+    except KeptGrantsError as problem:
+        return _fail(str(problem))
+
+
+def _list(kept: KeptGrants, *, as_json: bool) -> int:
+    found, problem = kept.all(), kept.problem
+    if as_json:
+        print(json.dumps([{**one.record.as_entry(), "counts": one.grant is not None} for one in found], indent=1))
+    elif not found and not problem:
+        print(f"Nothing is allowed for good: there are no entries in {safe_text(str(kept.path))}.")
+    else:
+        for number, one in enumerate(found, 1):
+            answer = listed_grant(one)
+            words = one_line(answer.words if answer.allowed else f"refused: {answer.words}")
+            print(f"{number:>3}  {words}{f'  ({one_line(answer.note)})' if answer.note else ''}")
+    return _fail(problem) if problem else 0
+
+
+def _revoke(kept: KeptGrants, number: int) -> int:
+    found = kept.all()
+    if number > len(found):
+        return _fail(kept.problem or f"There is no entry {number}. Look at hermes-acp permissions list.")
+    kept.remove(found[number - 1].record)
+    answer = listed_grant(found[number - 1])
+    print(f"No longer {'allowed' if answer.allowed else 'refused'}: {one_line(answer.words)}")
+    return 0
+
+
+def _parsed(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="hermes-acp permissions",
+        description="Look at what you have allowed for good, and take it back.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="list what is allowed for good", allow_abbrev=False)
+    listing.add_argument("--json", action="store_true", help="print a JSON array")
+    revoke = actions.add_parser("revoke", help="take an entry of the list back", allow_abbrev=False)
+    revoke.add_argument("number", type=_number, metavar="N", help="its number in the list")
+    for action in (listing, revoke):
+        action.add_argument("--profile", metavar="NAME", help="the profile whose permissions are meant")
+    return parser.parse_args(argv)
+
+
+def _number(value: str) -> int:
+    number = int(value) if value.isascii() and value.isdigit() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"not a number of at least 1: {value!r}")
+    return number
+
+
+def _fail(message: str) -> int:
+    say_failed("permissions", message)
+    return FAILED

@@ -1,0 +1,623 @@
+"""TODO."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
+
+from acp_adapter.cli.acp_client import (
+    AUTH_REQUIRED,
+    SERVER,
+    AcpClient,
+    AgentRefused,
+    ClientError,
+    Earlier,
+    Handler,
+    Opened,
+    Trace,
+    open_session,
+    send_prompt,
+)
+from acp_adapter.cli.console import style_for
+from acp_adapter.cli.interrupts import TERMINATED, Interrupts, Stopped, ended_in_order
+from acp_adapter.cli.main import (
+    add_model_options,
+    add_profile,
+    command_parser,
+    drop_output,
+    say_failed,
+    seconds,
+    standard_input,
+    typed_text,
+)
+from acp_adapter.cli.questions import POLICIES, Approver, Asking, Forms, Policy, permission_question
+from acp_adapter.cli.transcript import Transcript
+from acp_adapter.format import one_line
+from agent_core.errors import RequestError, SettingsError
+
+if TYPE_CHECKING:
+    from tools.redaction import Redactor
+
+
+# The command line of `hermes-acp prompt`.
+
+_EPILOG = """\
+how questions are answered (--approve):
+  ask    on the terminal, with the arrow keys or y, a, n; without one everything is denied (the default)
+  edits  edits inside DIR are allowed, the rest is asked
+  all    everything is allowed: session mode dont_ask
+  none   everything is denied
+
+exit codes:
+  0    the turn ended by itself (end_turn)
+  1    the turn failed, or --timeout was over
+  2    the command line was wrong
+  3    another stop reason: max_tokens, max_turn_requests, refusal
+  130  cancelled: Ctrl-C once asks the agent to stop, twice kills it
+  143  ended by SIGTERM or SIGHUP
+
+examples:
+  hermes-acp prompt "Why does test_login fail?"
+  git diff | hermes-acp prompt --approve none -
+  hermes-acp prompt --continue "Now fix it."
+  hermes-acp prompt --resume ses_1a2b "And test it."
+  hermes-acp prompt --offline "run ls"
+  hermes-acp prompt --json --agent "other-agent --acp" "Hello"
+"""
+
+_CHAT_EPILOG = """\
+A line is a prompt; one that ends with a backslash goes on in the next, and lines pasted together are one prompt.
+Slash commands go to the agent (/help lists them); /exit or Ctrl-D leaves, and the session can be gone on with.
+Ctrl-C asks the agent to stop, twice ends it.
+
+examples:
+  hermes-acp chat
+  hermes-acp chat --continue
+  hermes-acp chat --approve edits --model NAME
+  hermes-acp chat --agent "other-agent --acp"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptOptions:
+    """What the command line of `hermes-acp prompt`, or `chat`, asks for."""
+
+    text: str
+    cwd: Path
+    approve: Policy
+    json: bool
+    timeout: float | None
+    command: tuple[str, ...]
+    own_server: bool
+    earlier: Earlier | None = None
+    wait_background: bool = False
+    record: Path | None = None
+    profile: str | None = None
+
+
+def parse_prompt_arguments(argv: Sequence[str]) -> PromptOptions:
+    """Read the command line, and standard input where it is to hold the prompt; wrong usage exits with 2."""
+    parser = _parser()
+    found = parser.parse_args(argv)
+    return _options(parser, found, _text(parser, found.text))
+
+
+def parse_chat_arguments(argv: Sequence[str]) -> PromptOptions:
+    """Read the command line of `hermes-acp chat`; wrong usage exits with 2."""
+    parser = command_parser("chat", "Talk with the agent, turn after turn, as an editor's panel does.", _CHAT_EPILOG)
+    _add_place(parser)
+    _add_model(parser)
+    found = parser.parse_args(argv)
+    return _options(parser, found, "")
+
+
+def _parser() -> argparse.ArgumentParser:
+    description = "Run one prompt and show the turn: through the server that editors start, as they do."
+    parser = command_parser("prompt", description, _EPILOG)
+    parser.add_argument(
+        "text", nargs="?", metavar="TEXT", type=typed_text, help="the prompt; - or nothing reads standard input"
+    )
+    _add_place(parser)
+    parser.add_argument("--json", action="store_true", help="print every frame as a line of JSON, and nothing else")
+    parser.add_argument("--timeout", type=seconds, metavar="S", help="cancel the turn after S seconds")
+    parser.add_argument(
+        "--wait-background",
+        action="store_true",
+        help="wait for background work whose end is told, and for the turns about it",
+    )
+    _add_model(parser)
+    return parser
+
+
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    """Where it works, which session, and who answers questions."""
+    parser.add_argument(
+        "--cwd", type=Path, default=Path(), metavar="DIR", help="the working directory (default: here)"
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--continue", dest="resumes", action="store_true", help="go on with the last session of the directory"
+    )
+    which.add_argument(
+        "--resume",
+        "--session",
+        dest="session",
+        metavar="ID",
+        help="go on with this session: its id, or the beginning (see hermes-acp sessions list)",
+    )
+    parser.add_argument(
+        "--approve", choices=POLICIES, default="ask", help="how questions are answered (default: ask)"
+    )
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="keep every frame in FILE, without secrets; see hermes-acp inspect",
+    )
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    """Which agent, which model."""
+    parser.add_argument("--agent", metavar="CMD", help="drive another ACP agent: the command that starts it")
+    model = parser.add_argument_group("model", "passed on to the server; without them your configuration decides")
+    model.add_argument("--offline", action="store_true", help="the scripted stand-in, without key and network")
+    add_model_options(model)
+    add_profile(model, "whose settings count")
+
+
+def _options(parser: argparse.ArgumentParser, found: argparse.Namespace, text: str) -> PromptOptions:
+    if found.session is not None and not found.session.strip():
+        parser.error("--resume: the id is empty")
+    if not found.cwd.is_dir():
+        parser.error(f"--cwd: there is no directory {str(found.cwd)!r}")
+    return PromptOptions(
+        text=text,
+        cwd=found.cwd.absolute(),
+        approve=found.approve,
+        json=getattr(found, "json", False),
+        timeout=getattr(found, "timeout", None),
+        command=_command(parser, found),
+        own_server=found.agent is None,
+        earlier=Earlier(found.session) if found.resumes or found.session else None,
+        wait_background=getattr(found, "wait_background", False),
+        record=found.record,
+        profile=found.profile,
+    )
+
+
+def _command(parser: argparse.ArgumentParser, found: argparse.Namespace) -> tuple[str, ...]:
+    flags = ["--offline"] if found.offline else []
+    named = {"--model": found.model, "--provider": found.provider, "--base-url": found.base_url}
+    flags += [f"{flag}={value}" for flag, value in named.items() if value is not None]
+    if found.offline and len(flags) > 1:
+        parser.error("--offline goes without --model, --provider and --base-url")
+    if found.profile is not None:
+        flags.append(f"--profile={found.profile}")
+    if found.agent is None:
+        return (*SERVER, *flags)
+    if getattr(found, "wait_background", False):
+        flags.append("--wait-background")
+    if flags:
+        parser.error(f"{flags[0].partition('=')[0]} is for our own server; give another agent its options in --agent")
+    try:
+        command = shlex.split(found.agent)
+    except ValueError as error:
+        parser.error(f"--agent: {error}: {found.agent!r}")
+    if not command:
+        parser.error("--agent: the command is empty")
+    return tuple(command)
+
+
+def _text(parser: argparse.ArgumentParser, argument: str | None) -> str:
+    if argument is None and sys.stdin.isatty():
+        parser.error("no prompt: give TEXT, or write it to standard input")
+    text = standard_input() if argument is None or argument == "-" else argument
+    if not text.strip():
+        parser.error("the prompt is empty")
+    return text
+
+
+# The `--json` view of a conversation: every frame as a line on stdout, and nothing else there.
+
+_MOST_TOLD = 200
+
+
+class Frames:
+    """Prints frames as the client's trace, and answers questions as its `Handler`."""
+
+    def __init__(self, approver: Approver) -> None:
+        self._approver = approver
+
+    def trace(self, direction: Literal["in", "out"], t: float, frame: dict[str, Any]) -> None:
+        """Print one frame, with the seconds since the agent's start."""
+        print(json.dumps({"dir": direction, "t": round(t, 6), "frame": frame}), flush=True)
+
+    def on_update(self, update: dict[str, Any], t: float) -> None:  # noqa: ARG002 - the Handler's signature
+        """Only remember it; the trace has shown it."""
+        self._approver.see(update)
+
+    def on_permission(self, params: dict[str, Any], t: float) -> str | None:  # noqa: ARG002 - as above
+        """Have the question answered."""
+        return self._approver.decide(params).option_id
+
+    def on_stray_line(self, line: str) -> None:
+        """Tell stderr that the agent wrote something that is no message."""
+        told = one_line(line)[:_MOST_TOLD]
+        print(f"hermes-acp prompt: the agent wrote a line that is no message: {told}", file=sys.stderr)
+
+    def note(self, text: str) -> None:
+        """Nothing: the frames say it all."""
+
+    def mode_is(self, mode: str) -> None:
+        """Nothing: the frames say it all."""
+
+    def awaits(self, words: str, t: float) -> None:
+        """Nothing: the frames say it all."""
+
+    def end_line(self) -> None:
+        """Nothing: each frame is a line."""
+
+
+# `hermes-acp prompt --record FILE`: the conversation is kept in a file, whichever agent it is with.
+
+_CLOSE_SECONDS = 5.0
+
+
+@contextlib.contextmanager
+def recorded(path: Path | None, profile: str | None, trace: Trace | None) -> Iterator[Trace | None]:
+    """`trace`, which also records to `path` until the block is left; itself where `path` is None.
+
+    Args:
+        profile: whose keys the recording must not show, beside everything that looks like a secret.
+
+    Raises:
+        RequestError: the file cannot be written to.
+    """
+    if path is None:
+        yield trace
+        return
+    from acp_adapter.export.recording import Recorder  # noqa: PLC0415 - few record
+
+    try:
+        recorder = Recorder(path, lambda: _redactor(profile), "hermes-acp prompt")
+    except OSError as problem:
+        why = problem.strerror or problem
+        raise RequestError(f"--record: {path} cannot be written to: {why}. Name another file.") from problem
+
+    def both(direction: Literal["in", "out"], t: float, frame: dict[str, Any]) -> None:
+        recorder.put(direction, json.dumps(frame).encode())
+        if trace is not None:
+            trace(direction, t, frame)
+
+    try:
+        yield both
+    finally:
+        recorder.close(_CLOSE_SECONDS)
+
+
+def _redactor(profile: str | None) -> Redactor:
+    from agent_core.config import load  # noqa: PLC0415 - few record
+    from agent_core.home import find_home  # noqa: PLC0415 - the same
+    from agent_core.known_secrets import secrets_of  # noqa: PLC0415 - the same
+    from tools.redaction import Redactor  # noqa: PLC0415 - the same
+
+    try:
+        return Redactor(secrets_of(load(find_home(os.environ, profile))))
+    except SettingsError:  # shapes are known without them
+        return Redactor()
+
+
+# How full the model's window is and what the session cost, from the agent's own updates, in a few words.
+
+
+class UsageWatch:
+    """Takes note of `usage_update`, and passes everything on to `inner`. Implements `Handler`."""
+
+    def __init__(self, inner: Handler) -> None:
+        self._inner = inner
+        self._last: dict[str, Any] = {}
+
+    def words(self) -> str:
+        """`12k of 200k tokens, $0.03`; '' where the agent said nothing."""
+        said = ""
+        match self._last:
+            case {"used": int() as used, "size": int() as size} if used >= 0 and size > 0:
+                from acp_adapter.format import count  # noqa: PLC0415 - not before there is something to tell
+
+                said = f"{count(used)} of {count(size)} tokens"
+        return ", ".join(part for part in (said, _price(self._last.get("cost"))) if part)
+
+    def on_update(self, update: dict[str, Any], t: float) -> None:
+        """Take note of it, and pass it on."""
+        if update.get("sessionUpdate") == "usage_update":
+            self._last = update
+        self._inner.on_update(update, t)
+
+    def on_permission(self, params: dict[str, Any], t: float) -> str | None:
+        """Pass it on."""
+        return self._inner.on_permission(params, t)
+
+    def on_stray_line(self, line: str) -> None:
+        """Pass it on."""
+        self._inner.on_stray_line(line)
+
+
+def _price(cost: Any) -> str:
+    match cost:
+        case {"amount": int() | float() as amount, "currency": str(currency)}:
+            from acp_adapter.format import dollars  # noqa: PLC0415 - as above
+
+            return dollars(amount) if currency == "USD" else f"{amount:.2f} {one_line(currency)}"
+    return ""
+
+
+# `--wait-background`: after the turn, wait for what it has begun in the background and for the turns that follow.
+
+TASKS = "_hermes/session/tasks"
+CAPABILITIES = {"hermes": {"backgroundTurns": True}}
+"""What a client says in `_meta` of its capabilities that shows such turns."""
+
+_LOOK_EVERY = 0.5
+_UNTIL_A_TURN_BEGINS = 3.0
+_SECONDS_TO_ANSWER = 60.0
+_LIVE = frozenset({"running", "paused"})
+
+
+class BackgroundWatch:
+    """Hears of turns that no prompt asked for, and passes everything on to `inner`. Implements `Handler`.
+
+    Attributes:
+        runs: one runs now.
+        stop: why the last one ended; '' if there was none.
+    """
+
+    def __init__(self, inner: Handler) -> None:
+        self._inner = inner
+        self.runs = False
+        self.stop = ""
+
+    def on_update(self, update: dict[str, Any], t: float) -> None:
+        """Take note of a turn's begin or end."""
+        meta = update.get("_meta")
+        own = meta.get("hermes") if isinstance(meta, dict) else None
+        turn = own.get("backgroundTurn") if isinstance(own, dict) else None
+        if isinstance(turn, dict):
+            self.runs = turn.get("state") == "running"
+            self.stop = self.stop if self.runs else str(turn.get("stopReason", ""))
+        self._inner.on_update(update, t)
+
+    def on_permission(self, params: dict[str, Any], t: float) -> str | None:
+        """Pass it on."""
+        return self._inner.on_permission(params, t)
+
+    def on_stray_line(self, line: str) -> None:
+        """Pass it on."""
+        self._inner.on_stray_line(line)
+
+
+def wait_for_background(
+    client: AcpClient, session_id: str, watch: BackgroundWatch, is_cancelled: Callable[[], bool]
+) -> str:
+    """Wait until nothing runs whose end is news, and no turn about such news.
+
+    Args:
+        is_cancelled: the person wants to wait no more; a turn that runs is waited for all the same.
+
+    Returns:
+        why the last of those turns ended; '' if there was none.
+
+    Raises:
+        AgentRefused, AgentDied, AgentSilent: as `AcpClient.request`.
+    """
+    while True:
+        client.listen(lambda: not watch.runs)
+        if is_cancelled():
+            return watch.stop
+        told = client.request(TASKS, {"sessionId": session_id}, _SECONDS_TO_ANSWER)
+        if watch.runs:
+            continue
+        if any(task.get("tells") and task.get("state") in _LIVE for task in told.get("tasks", ())):
+            client.listen(lambda: watch.runs or is_cancelled(), _LOOK_EVERY)
+        elif told.get("waiting") and client.listen(lambda: watch.runs or is_cancelled(), _UNTIL_A_TURN_BEGINS):
+            continue
+        else:
+            return watch.stop
+
+
+# `hermes-acp prompt`: one prompt through the real server process, shown to a person or as JSON.
+#
+# `--agent "CMD"` drives another ACP agent in place of our server; the tests drive a scripted one by it.
+
+FAILED = 1
+OTHER_STOP_REASON = 3
+CANCELLED = 130
+
+_LOG_IN = "Next: log in with that agent's own command, then try again."
+
+
+class ClientHooks(TypedDict, total=False):
+    """What an `AcpClient` gets where somebody looks at a terminal."""
+
+    on_quiet: Callable[[float], None]
+    on_form: Callable[[dict[str, Any], float], dict[str, Any]]
+
+
+class View(Protocol):
+    """What shows the conversation besides handling it."""
+
+    def note(self, text: str) -> None:
+        """Add a remark of the client's own."""
+
+    def end_line(self) -> None:
+        """Bring the output to the beginning of a line."""
+
+    def awaits(self, words: str, t: float) -> None:
+        """The agent is waited for since `t`; with '' no more."""
+
+    def mode_is(self, mode: str) -> None:
+        """The client is about to set this mode."""
+
+
+def main(argv: list[str]) -> int:
+    """Run `hermes-acp prompt` with the arguments `argv`.
+
+    Returns:
+        the exit code: 0 end_turn, 1 failed, 3 another stop reason, 130 cancelled. Wrong usage exits with 2.
+    """
+    options = parse_prompt_arguments(argv)
+    try:
+        with ended_in_order(), Interrupts(options.timeout) as interrupts:
+            return _run(options, interrupts)
+    except Stopped as stopped:
+        return _timed_out(options) if stopped.reason == "timeout" else exit_code_of(stopped)
+    except AgentRefused as refused:
+        return fail(refusal(refused, options))
+    except RequestError as problem:
+        return fail(problem.public)
+    except ClientError as error:
+        return fail(str(error))
+    except BrokenPipeError:
+        drop_output()
+        return FAILED
+
+
+def _run(options: PromptOptions, interrupts: Interrupts) -> int:
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    asking = Asking(interrupts, style_for(sys.stdout))
+    approver = Approver(options.approve, options.cwd, None if options.json else permission_question(asking))
+    view: Frames | Transcript
+    trace: Trace | None = None
+    hooks: ClientHooks = {}
+    if options.json:
+        view = frames = Frames(approver)
+        trace = frames.trace
+    else:
+        view, hooks = seen_by_a_person(options, approver, asking)
+    usage = UsageWatch(view)
+    watch = BackgroundWatch(usage)
+    with recorded(options.record, options.profile, trace) as kept:
+        client = AcpClient(options.command, watch, trace=kept, **hooks)
+        asking.withdrawn = client.is_withdrawn
+        return _turn(client, options, interrupts, approver, view, watch, usage)
+
+
+def seen_by_a_person(options: PromptOptions, approver: Approver, asking: Asking) -> tuple[Transcript, ClientHooks]:
+    """The transcript on standard output, and what the client needs for it."""
+    forms = Forms(asking) if Forms.possible(asking) else None
+    view = Transcript(sys.stdout, asking.style, options.cwd, approver, forms)
+    hooks: ClientHooks = {}
+    if asking.style.live:
+        hooks["on_quiet"] = view.on_quiet
+    if forms is not None:
+        hooks["on_form"] = view.on_form
+    return view, hooks
+
+
+def _turn(  # noqa: PLR0917 - the parts of one conversation
+    client: AcpClient,
+    options: PromptOptions,
+    interrupts: Interrupts,
+    approver: Approver,
+    view: View,
+    watch: BackgroundWatch,
+    usage: UsageWatch,
+) -> int:
+    waits = options.wait_background
+    try:
+        with client:
+            view.awaits("Starting", client.now())
+            meta = CAPABILITIES if waits else None
+            opened = open_session(client, options.cwd, "hermes-acp prompt", options.earlier, meta)
+            set_mode(client, opened, options, approver, view)
+            interrupts.cancel_by(canceller(client, opened, approver, interrupts, view))
+            view.awaits("Thinking", client.now())
+            stop_reason = send_prompt(client, opened.session_id, options.text)
+            if waits and stop_reason == "end_turn":
+                view.note(f"[{stop_reason}, {client.now():.2f} s; waiting for what runs in the background]")
+                view.awaits("Waiting", client.now())
+                last = wait_for_background(client, opened.session_id, watch, lambda: interrupts.reason is not None)
+                stop_reason = "cancelled" if interrupts.reason is not None else last or stop_reason
+            interrupts.turn_over()
+            view.note(f"[{', '.join(filter(None, (stop_reason, f'{client.now():.2f} s', usage.words())))}]")
+    finally:
+        with suppress(OSError):  # the window is gone, or nobody reads; why it ended counts
+            view.awaits("", client.now())
+            view.end_line()
+    return _exit_code(stop_reason, options, interrupts)
+
+
+def exit_code_of(stopped: Stopped) -> int:
+    """The exit code after what was stopped from outside."""
+    return TERMINATED if stopped.reason == "terminated" else CANCELLED
+
+
+def canceller(
+    client: AcpClient, opened: Opened, approver: Approver, interrupts: Interrupts, view: View
+) -> Callable[[], None]:
+    """What cancels the turn that runs; it may be called by a signal's handler."""
+
+    def tell_agent() -> None:
+        client.notify("session/cancel", {"sessionId": opened.session_id})
+        why = "The time is over: cancelling the turn" if interrupts.reason == "timeout" else "Cancelling the turn"
+        view.note(f"{why}; Ctrl-C {'again ' if interrupts.reason == 'interrupt' else ''}ends the agent at once.")
+
+    def cancel() -> None:
+        approver.cancelled = True
+        client.call_soon(tell_agent)  # a signal handler must not write: it may have interrupted a write
+
+    return cancel
+
+
+def set_mode(client: AcpClient, opened: Opened, options: PromptOptions, approver: Approver, view: View) -> None:
+    """Let the agent itself know what is allowed, where it has a mode for that; its questions are answered anyway."""
+    mode = {"all": "dont_ask", "edits": "accept_edits"}.get(options.approve)
+    if mode is None and options.earlier is not None:
+        mode = "default"  # what an earlier prompt was allowed is not allowed to this one
+    if mode not in opened.modes:
+        return
+    view.mode_is(mode)
+    with suppress(AgentRefused):
+        client.request("session/set_mode", {"sessionId": opened.session_id, "modeId": mode})
+        approver.agent_allows_edits = mode == "accept_edits"
+
+
+def _exit_code(stop_reason: str, options: PromptOptions, interrupts: Interrupts) -> int:
+    match stop_reason:
+        case "end_turn":
+            return 0
+        case "error":
+            return fail("A turn about news of the background failed; what was shown says why.")
+        case "cancelled":
+            return _timed_out(options) if interrupts.reason == "timeout" else CANCELLED
+        case _:
+            return OTHER_STOP_REASON
+
+
+def _timed_out(options: PromptOptions) -> int:
+    return fail(f"The turn was stopped after {options.timeout:g} s. A longer --timeout gives it more.")
+
+
+def refusal(refused: AgentRefused, options: PromptOptions) -> str:
+    """Why the agent refused, and what to do."""
+    # Our own server's errors are sentences that say what to do; of another agent's nobody knows.
+    lines = [str(refused) if options.own_server else f"{refused.method} failed: {refused} (code {refused.code})"]
+    if refused.details and refused.details != str(refused):
+        lines.append(refused.details)
+    if refused.code == AUTH_REQUIRED and not options.own_server:
+        lines.append(_LOG_IN)
+    return "\n".join(lines)
+
+
+def fail(message: str, command: str = "prompt") -> int:
+    """Tell it on stderr; the exit code."""
+    say_failed(command, message)
+    return FAILED

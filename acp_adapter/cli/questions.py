@@ -1,0 +1,486 @@
+"""How an agent's questions are answered: permission questions by a policy or by the person, forms field by field."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import select
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from acp_adapter.cli.console import Style
+from acp_adapter.cli.interrupts import Interrupts, QuestionAborted
+from acp_adapter.cli.terminal_input import (
+    Drawing,
+    Entry,
+    Keys,
+    Menu,
+    TerminalGone,
+    forget_typed,
+    read_line,
+    single_keys,
+)
+from acp_adapter.format import one_line, visible_line
+
+# How permission questions are answered: by a policy chosen on the command line, or by the person.
+
+Policy = Literal["ask", "edits", "all", "none"]
+Reply = Literal["once", "always", "no", "cancelled", "withdrawn"]
+
+POLICIES: tuple[Policy, ...] = get_args(Policy)
+
+_KINDS: dict[Reply, tuple[str, ...]] = {
+    "once": ("allow_once", "allow_always"),
+    "always": ("allow_always", "allow_once"),
+    "no": ("reject_once", "reject_always"),
+    "cancelled": (),
+    "withdrawn": (),
+}
+_NOBODY: dict[Policy, str] = {
+    "ask": "denied: there is no terminal to ask on; --approve edits or --approve all allows more",
+    "edits": "denied: there is no terminal to ask on; --approve all allows it",
+}
+
+
+_NOTHING_CHOSEN: dict[Reply, str] = {"cancelled": "cancelled", "withdrawn": "no answer is needed any more"}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One answer that the agent offers; its name is safe to show, on one line."""
+
+    id: str
+    kind: str
+    name: str
+
+
+Ask = Callable[[Sequence[Option]], Option | Reply]
+"""Puts a question with these answers to the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one question: an option's id (None cancels), and words for the transcript."""
+
+    option_id: str | None
+    words: str
+
+
+class Approver:
+    """Answers the permission questions of one conversation.
+
+    Attributes:
+        cancelled: the turn is being cancelled; the protocol then wants every question answered so.
+        agent_allows_edits: ordinary edits are not asked about, so that one which is deserves a look.
+    """
+
+    def __init__(self, policy: Policy, cwd: Path, ask: Ask | None = None, *, name: str = "--approve") -> None:
+        """Set the policy.
+
+        Args:
+            policy: which questions are answered without the person.
+            cwd: edits below it are what the policy `edits` allows.
+            ask: puts the question to the person; None where nobody can be asked, which denies.
+            name: what the transcript calls the one that answers by the policy.
+        """
+        self.cancelled = False
+        self.agent_allows_edits = False
+        self._policy = policy
+        self._cwd = cwd
+        self._ask = ask
+        self._why = f"by {name} {policy}" if name == "--approve" else f"by {name}"
+        self._tool_calls: dict[str, dict[str, Any]] = {}
+
+    def see(self, update: dict[str, Any]) -> None:
+        """Remember what a session update tells of a tool call: a question need not repeat it."""
+        if update.get("toolCallId"):
+            known = self._tool_calls.setdefault(str(update["toolCallId"]), {})
+            known.update({key: value for key, value in update.items() if value is not None})
+
+    def decide(self, params: dict[str, Any]) -> Answer:
+        """The answer to the `session/request_permission` with `params`."""
+        tool_call = params.get("toolCall")
+        tool_call = tool_call if isinstance(tool_call, dict) else {}
+        self.see(tool_call)
+        if self.cancelled:
+            return _answer(params, "cancelled")
+        match self._policy:
+            case "all":
+                return _answer(params, "once", self._why)
+            case "none":
+                return _answer(params, "no", self._why)
+            case "edits" if self._may_edit(str(tool_call.get("toolCallId"))):
+                return _answer(params, "once", self._why)
+        if self._ask is None:
+            return Answer(_answer(params, "no").option_id, _NOBODY.get(self._policy, "denied"))
+        chosen = self._ask(_options(params))
+        return Answer(chosen.id, chosen.name) if isinstance(chosen, Option) else _answer(params, chosen)
+
+    def _may_edit(self, call_id: str) -> bool:
+        return not self.agent_allows_edits and _edits_below(self._cwd, self._tool_calls.get(call_id, {}))
+
+
+def _options(params: dict[str, Any]) -> list[Option]:
+    return [_option(option) for option in _list(params.get("options")) if isinstance(option, dict)]
+
+
+def _option(option: dict[str, Any]) -> Option:
+    kind = str(option.get("kind"))
+    return Option(str(option.get("optionId")), kind, visible_line(str(option.get("name") or kind)))
+
+
+def _answer(params: dict[str, Any], reply: Reply, why: str = "") -> Answer:
+    for kind in _KINDS[reply]:
+        for option in _options(params):
+            if option.kind == kind:
+                return Answer(option.id, f"{option.name} ({why})" if why else option.name)
+    return Answer(None, _NOTHING_CHOSEN.get(reply, "cancelled: no such option was offered"))
+
+
+def _edits_below(cwd: Path, tool_call: dict[str, Any]) -> bool:
+    if tool_call.get("kind") not in ("edit", "delete"):
+        return False
+    paths = [cwd / path for path in _paths(tool_call)]
+    try:
+        # What a file really is counts: a link inside may lead outside.
+        return bool(paths) and all(_real(path).is_relative_to(cwd.resolve()) for path in paths)
+    except (OSError, ValueError):  # no path at all, or links that lead in a circle
+        return False
+
+
+def _real(path: Path) -> Path:
+    try:
+        return Path(os.path.realpath(path, strict=True))
+    except FileNotFoundError:
+        # From Python 3.13 on this takes a circle of links for a place, so it is not the first to look.
+        return Path(os.path.realpath(path))
+
+
+def _paths(tool_call: dict[str, Any]) -> Iterator[str]:
+    for item in [*_list(tool_call.get("locations")), *_list(tool_call.get("content"))]:
+        if isinstance(item, dict) and item.get("path"):
+            yield str(item["path"])
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+# Asking the person at the terminal: to choose with the arrow keys, or to write a line.
+
+_SECONDS_TO_LOOK_UP = 0.2  # for a signal, or that nobody waits for the answer any more
+_LONGEST_LINE = 65536
+
+
+class Left(Exception):
+    """The person chose nothing: Escape, Ctrl-D, or the terminal is gone."""
+
+
+class Withdrawn(Exception):
+    """Whoever asked wants no answer any more."""
+
+
+class Asking:
+    """Puts questions to the person, one after the other. A cancelled turn raises `QuestionAborted` out of them.
+
+    Attributes:
+        interrupts: what Ctrl-C does now.
+        withdrawn: whether the question that is being asked is no longer one.
+    """
+
+    def __init__(self, interrupts: Interrupts, style: Style) -> None:
+        self.interrupts = interrupts
+        self.withdrawn: Callable[[], bool] = _never
+        self.style = style
+
+    def choose(self, menu: Menu, hint: str) -> None:
+        """Let the person choose from `menu`.
+
+        Raises:
+            Left, Withdrawn: they did not.
+        """
+        drawing = Drawing(sys.stdout, self.style)
+        try:
+            with single_keys(sys.stdin.fileno()) as keys, self.interrupts.question():
+                try:
+                    self._choose(menu, hint, keys, drawing)
+                finally:
+                    with contextlib.suppress(OSError):  # the window is gone, and the menu with it
+                        drawing.erase()
+        except TerminalGone as gone:
+            raise Left from gone
+
+    def line(self, prompt: str) -> str:
+        """What the person writes, as it is edited by the terminal.
+
+        Raises:
+            Left, Withdrawn: they wrote nothing.
+        """
+        print(prompt, end="", flush=True)
+        with self.interrupts.question():
+            try:
+                text = self._line()
+            except BaseException:
+                print()
+                raise
+        if not text:  # end of input: Ctrl-D, or the terminal is gone
+            print()
+            raise Left
+        return text
+
+    def _choose(self, menu: Menu, hint: str, keys: Keys, drawing: Drawing) -> None:
+        shown: list[str] | None = None
+        while True:
+            plain = menu.lines(replace(self.style, colour=False), hint)
+            if plain != shown:
+                drawing.draw(menu.lines(self.style, hint), plain)
+                shown = plain
+            key = keys.next(_SECONDS_TO_LOOK_UP)
+            if key in {"escape", "end"}:
+                raise Left
+            if self.withdrawn():
+                raise Withdrawn
+            if not key:
+                if keys.keep():  # a shell was here meanwhile, and has written below
+                    drawing.forget()
+                    shown = None
+            elif menu.press(key):
+                return
+
+    def _line(self) -> str:
+        if sys.platform == "win32":  # `select` knows no consoles there
+            return read_line("")
+        # Not `input()`: a signal just before its read begins would be seen only after the next line.
+        while not select.select([sys.stdin], [], [], _SECONDS_TO_LOOK_UP)[0]:
+            if self.withdrawn():
+                raise Withdrawn
+        try:
+            return os.read(sys.stdin.fileno(), _LONGEST_LINE).decode("utf-8", "replace")
+        except OSError:  # the terminal is gone
+            return ""
+
+
+def _never() -> bool:
+    return False
+
+
+# Asking the person at the terminal whether something may be done.
+
+_LETTERS: dict[str, str] = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "n"}
+_REPLIES: dict[str, Reply] = {
+    "y": "once",
+    "yes": "once",
+    "a": "always",
+    "always": "always",
+    "n": "no",
+    "no": "no",
+}
+
+
+def permission_question(asking: Asking) -> Ask | None:
+    """The function that asks, or None where standard input or output is no terminal."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return None
+    way = _choose if asking.style.live else _ask_in_a_line
+
+    def ask(options: Sequence[Option]) -> Option | Reply:
+        try:
+            return way(asking, options)
+        except QuestionAborted:
+            return "cancelled"
+        except Withdrawn:
+            return "withdrawn"
+        except Left:
+            return "no"
+
+    return ask
+
+
+def _choose(asking: Asking, options: Sequence[Option]) -> Option | Reply:
+    if not options:
+        return "no"
+    entries: list[Entry] = []
+    for option in options:
+        letter = _LETTERS.get(option.kind, "")
+        entries.append(Entry(option.name, "" if any(entry.letter == letter for entry in entries) else letter))
+    menu = Menu(entries)
+    arrows = "↑ ↓" if asking.style.signs else "Up, Down,"
+    asking.choose(menu, f"{arrows} Enter, or a letter; Esc denies, Ctrl-C cancels the turn")
+    return options[menu.at]
+
+
+def _ask_in_a_line(asking: Asking, options: Sequence[Option]) -> Option | Reply:
+    # What was typed before the question appeared is no answer to it.
+    forget_typed()
+    numbered = {str(number): option for number, option in enumerate(options, 1)}
+    for number, option in numbered.items():
+        print(f"    {number} {option.name}")
+    while True:
+        said = asking.line("    a number, or y once, a always, n no: ").strip().lower()
+        if said in _REPLIES:
+            return _REPLIES[said]
+        if said in numbered:
+            return numbered[said]
+
+
+# A form that the agent wants filled in (ACP v1, `elicitation/create`), field by field at the terminal.
+
+Json = dict[str, Any]
+
+_OTHER = "_other"
+_HINT = "Enter chooses, Esc declines, Ctrl-C cancels the turn"
+_HINT_SEVERAL = f"Space marks, {_HINT}"
+_ELSE = "Something else"
+_LEAVE_OUT = "No answer"
+
+
+class WrongValue(Exception):
+    """What was written is no value for the field; the text says what would be."""
+
+
+class Forms:
+    """Asks what a form asks."""
+
+    def __init__(self, asking: Asking) -> None:
+        self._asking = asking
+
+    @staticmethod
+    def possible(asking: Asking) -> bool:
+        """Whether there is a terminal to ask on."""
+        return asking.style.live and sys.stdin.isatty() and sys.stdout.isatty()
+
+    def fill(self, params: Mapping[str, Any]) -> tuple[Json, str]:
+        """The answer to an `elicitation/create` with `params`, and words for the transcript."""
+        try:
+            if params.get("mode") == "url":
+                return self._page()
+            content = self._fields(params.get("requestedSchema"))
+        except (QuestionAborted, Withdrawn):
+            return {"action": "cancel"}, "cancelled"
+        except Left:
+            return {"action": "decline"}, "declined"
+        return {"action": "accept", "content": content}, "; ".join(map(_told, content.values())) or "nothing"
+
+    def _page(self) -> tuple[Json, str]:
+        menu = Menu([Entry("I have opened it", "y"), Entry("No", "n")])
+        self._asking.choose(menu, _HINT)
+        if menu.at:
+            raise Left
+        return {"action": "accept"}, "opened"
+
+    def _fields(self, schema: object) -> Json:
+        fields = schema.get("properties") if isinstance(schema, Mapping) else None
+        required = schema.get("required") if isinstance(schema, Mapping) else None
+        fields = fields if isinstance(fields, Mapping) else {}
+        fields = {str(name): field for name, field in fields.items() if isinstance(field, Mapping)}
+        content: Json = {}
+        for name, field in fields.items():
+            base = name.removesuffix(_OTHER)
+            if base != name and base in fields:
+                continue  # asked about with the choices that it stands beside
+            has_other = f"{name}{_OTHER}" in fields
+            is_needed = name in _list(required)
+            content.update(self._field(name, field, has_other=has_other, is_needed=is_needed, alone=len(fields) == 1))
+        return content
+
+    def _field(self, name: str, field: Mapping[str, Any], *, has_other: bool, is_needed: bool, alone: bool) -> Json:
+        choices = list(_choices(field))
+        title = one_line(str(field.get("title") or name))
+        if not (alone or (has_other and choices)) or field.get("description"):
+            description = one_line(str(field.get("description") or ""))
+            print(f"    {title}{f': {description}' if description else ''}", flush=True)
+        if field.get("type") == "array":
+            return self._several(name, field, choices, has_other=has_other)
+        if choices:
+            return self._one(name, field, choices, has_other=has_other, is_needed=is_needed)
+        return self._written(name, field, is_needed=is_needed)
+
+    def _one(
+        self, name: str, field: Mapping[str, Any], choices: list[tuple[Any, str]], *, has_other: bool, is_needed: bool
+    ) -> Json:
+        entries = [Entry(label) for _, label in choices]
+        if has_other:
+            entries.append(Entry(_ELSE))
+        elif not is_needed:
+            entries.append(Entry(_LEAVE_OUT))
+        values = [value for value, _ in choices]
+        default = field.get("default")
+        menu = Menu(entries, at=values.index(default) if default in values else 0)
+        self._asking.choose(menu, _HINT)
+        if menu.at < len(choices):
+            return {name: values[menu.at]}
+        return self._own_words(name) if has_other else {}
+
+    def _several(
+        self, name: str, field: Mapping[str, Any], choices: list[tuple[Any, str]], *, has_other: bool
+    ) -> Json:
+        default = _list(field.get("default"))
+        marked = [number for number, (value, _) in enumerate(choices) if value in default]
+        entries = [Entry(label) for _, label in choices] + ([Entry(_ELSE)] if has_other else [])
+        if not entries:
+            return {}
+        menu = Menu(entries, several=True, marked=marked)
+        self._asking.choose(menu, _HINT_SEVERAL)
+        chosen = [value for number, (value, _) in enumerate(choices) if number in menu.marked]
+        content: Json = {name: chosen} if chosen else {}
+        return {**content, **(self._own_words(name) if len(choices) in menu.marked else {})}
+
+    def _own_words(self, name: str) -> Json:
+        words = self._asking.line(f"    {_ELSE}: ").strip()
+        return {f"{name}{_OTHER}": words} if words else {}
+
+    def _written(self, name: str, field: Mapping[str, Any], *, is_needed: bool) -> Json:
+        default = field.get("default")
+        hint = f" [{one_line(str(default))}]" if default is not None else ""
+        while True:
+            text = self._asking.line(f"    >{hint} ").strip()
+            if not text and (default is not None or not is_needed):
+                return {} if default is None else {name: default}
+            try:
+                return {name: _value(text, str(field.get("type")))}
+            except WrongValue as problem:
+                print(f"    {problem}", flush=True)
+
+
+def _choices(field: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
+    """The values to choose from, and what to call them."""
+    if field.get("type") == "boolean":
+        yield from ((True, "Yes"), (False, "No"))
+        return
+    items = field.get("items") if field.get("type") == "array" else field
+    items = items if isinstance(items, Mapping) else {}
+    for value in _list(items.get("enum")):
+        yield value, one_line(str(value))
+    for named in (*_list(items.get("oneOf")), *_list(items.get("anyOf"))):
+        if isinstance(named, Mapping) and "const" in named:
+            yield named["const"], one_line(str(named.get("title") or named["const"]))
+
+
+def _value(text: str, kind: str) -> str | int | float:
+    if not text:
+        raise WrongValue("It has to be answered; Ctrl-D declines.")
+    try:
+        match kind:
+            case "integer":
+                return int(text)
+            case "number":
+                return _finite(float(text))
+    except ValueError as problem:
+        raise WrongValue("It has to be a number; Ctrl-D declines.") from problem
+    return text
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise ValueError(number)
+    return number
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, bool):
+        return "Yes" if value else "No"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,1 +1,0 @@
-"""How things are drawn for a terminal."""

@@ -1,1 +1,0 @@
-"""Markdown as it comes, piece after piece, as lines for a terminal; nothing that was written is ever drawn again."""

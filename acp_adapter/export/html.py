@@ -1,0 +1,291 @@
+"""A session as one HTML file that needs nothing else: no network, no font, no picture from elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from datetime import tzinfo
+from string import Template
+
+from acp_adapter.export.diffs import Change, change_of
+from acp_adapter.export.markup import (
+    NOTHING,
+    Html,
+    coloured,
+    diff_lines,
+    join,
+    markdown,
+    page_in_frame,
+    resource,
+    tag,
+    text,
+)
+from acp_adapter.export.transcript import (
+    Answer,
+    Card,
+    CardStatus,
+    Item,
+    Mode,
+    Plan,
+    Prompt,
+    Story,
+    Thought,
+    Turn,
+    ending,
+    first_words,
+    tell,
+    token_totals,
+    turn_figures,
+)
+from acp_adapter.format import dollars, duration, local, moment
+from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
+from agent_core.sessions.records import Transcript
+from tools.context import TodoItem
+from tools.redaction import Redact, redact, redacted
+from tools.result import Shown, ShownDiff, ShownOutput, ShownText
+
+# Tool calls on the page: folded, with what came of them inside.
+
+_SIGNS: dict[CardStatus, tuple[str, str]] = {
+    "completed": ("✓", "done"),
+    "failed": ("✗", "failed"),
+    "interrupted": ("–", "interrupted"),
+}
+_VERBS = {"execute": "run", "think": "plan", "other": "tool"}
+_MOST_TEXT = 200_000
+
+
+def card(made: Card) -> Html:
+    """A tool call: status, kind, title and duration, and folded below it what it did."""
+    changes = [(diff, change_of(diff.before, diff.after)) for diff in made.diffs]
+    sign, word = _SIGNS[made.status]
+    head = tag(
+        "summary",
+        tag("span", text(sign), class_="sign", role="img", aria_label=word),
+        tag("span", text(_VERBS.get(made.kind, made.kind)), class_="kind"),
+        tag("span", text(made.title), class_="name"),
+        tag("span", join(_card_facts(made, [change for _, change in changes])), class_="facts"),
+    )
+    return tag("details", head, tag("div", join(_body(made)), class_="body"), class_=f"card {made.status}")
+
+
+def _card_facts(made: Card, changes: list[Change]) -> Iterator[Html]:
+    added, removed = sum(change.added for change in changes), sum(change.removed for change in changes)
+    if added:
+        yield tag("span", text(f"+{added}"), class_="plus")
+    if removed:
+        yield tag("span", text(f"−{removed}"), class_="minus")
+    if made.exit_code:
+        yield tag("span", text(f"exit {made.exit_code}"), class_="minus")
+    if made.seconds is not None:
+        yield tag("span", text(duration(made.seconds)))
+
+
+def _body(made: Card) -> Iterator[Html]:
+    command = made.arguments.get("command")
+    if made.kind == "execute" and isinstance(command, str):
+        yield tag("pre", text(command.strip()), class_="command")
+    elif made.arguments and (made.kind == "other" or made.status != "completed"):
+        yield tag(
+            "pre", text(json.dumps(dict(made.arguments), indent=2, ensure_ascii=False, default=str)), class_="code"
+        )
+    if not made.shown:
+        yield tag("p", text("Nothing more to show."), class_="remark")
+    for shown in made.shown:
+        yield _shown(shown, made.cwd)
+
+
+def _shown(shown: Shown, cwd: str) -> Html:
+    match shown:
+        case ShownDiff():
+            return _diff(shown, cwd)
+        case ShownOutput(output=output, exit_code=code, signal=signal):
+            cut, note = _bounded(output)
+            ended = f"Ended by {signal}." if signal else "" if not code else f"Exit code {code}."
+            printed = tag("pre", coloured(cut), class_="terminal") if cut.strip() else _remark("It printed nothing.")
+            return join([printed, note, _remark(ended) if ended else NOTHING])
+        case ShownText(text=words, language=language):
+            cut, note = _bounded(words)
+            if language is None:
+                return join([tag("p", text(cut), class_="words"), note])
+            return join([tag("pre", tag("code", text(cut)), class_="code", data_language=language or None), note])
+
+
+def _diff(diff: ShownDiff, cwd: str) -> Html:
+    change = change_of(diff.before, diff.after)
+    path = os.path.relpath(diff.path, cwd) if diff.path.is_relative_to(cwd) else str(diff.path)
+    word = "new" if diff.before is None else "deleted" if diff.after is None else ""
+    head = tag("figcaption", tag("span", text(path)), tag("span", text(word), class_="remark") if word else NOTHING)
+    return tag("figure", head, diff_lines(change), class_="file")
+
+
+def _bounded(words: str) -> tuple[str, Html]:
+    """The first part of a very long text, and a remark about what is left out."""
+    if len(words) <= _MOST_TEXT:
+        return words, NOTHING
+    return words[:_MOST_TEXT], _remark(f"{len(words) - _MOST_TEXT:,} more characters are left out.")
+
+
+def _remark(words: str) -> Html:
+    return tag("p", text(words), class_="remark")
+
+
+# Turns on the page: what the person sent, what the agent wrote, thought and did.
+
+_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+_PLAN_SIGNS = {"pending": "○", "in_progress": "▸", "completed": "✓", "cancelled": "–"}
+
+
+def turn(made: Turn, zone: tzinfo | None) -> Html:
+    """One turn with the place that the bar leads to."""
+    began = tag(
+        "time", text(moment(made.began_at, zone)), datetime=local(made.began_at, zone).isoformat("T", "seconds")
+    )
+    head = tag(
+        "header",
+        tag("h2", tag("a", text(f"Turn {made.number}"), href=f"#{anchor(made)}")),
+        began,
+        *(tag("span", text(figure)) for figure in turn_figures(made)),
+    )
+    note = ending(made)
+    kind = "failure" if made.outcome in {"error", None, ""} else "stop"
+    end = tag("p", text(note), class_=f"ending {kind}") if note else NOTHING
+    return tag("section", head, join(_item(item) for item in made.items), end, class_="turn", id=anchor(made))
+
+
+def anchor(made: Turn) -> str:
+    """The id of the turn's place."""
+    return f"turn-{made.number}"
+
+
+def _item(item: Item) -> Html:
+    match item:
+        case Prompt(parts=parts):
+            return tag("div", join(_part(part) for part in parts), class_="prompt")
+        case Answer(text=words):
+            return tag("div", markdown(words), class_="answer")
+        case Thought(text=words):
+            return tag("details", tag("summary", text("Thought")), tag("div", markdown(words)), class_="thought")
+        case Card():
+            return card(item)
+        case Plan(items=items):
+            return tag("div", tag("h3", text("Plan")), tag("ol", *map(_step, items)), class_="plan")
+        case Mode(mode=mode):
+            return tag("p", text(f"The session’s mode is now {mode}."), class_="remark")
+
+
+def _step(step: TodoItem) -> Html:
+    sign = tag("span", text(_PLAN_SIGNS.get(step.status, "○")), class_="sign", role="img", aria_label=step.status)
+    return tag("li", sign, tag("span", text(step.content)), class_=step.status)
+
+
+def _part(part: SaidPart) -> Html:
+    match part:
+        case SaidText(text=words):
+            return tag("div", text(words), class_="said")
+        case SaidImage(mime_type=kind, data=data, uri=uri):
+            return _picture(kind, data, uri)
+        case SaidAudio(mime_type=kind):
+            return _mention(f"recording ({kind})")
+        case SaidLink(uri=uri, name=name):
+            return _mention(name or uri, uri)
+        case SaidDocument(uri=uri, text=None):
+            return _mention(uri)
+        case SaidDocument(uri=uri, text=words):
+            content = tag("pre", tag("code", text(words or "")), class_="code")
+            return tag("details", tag("summary", text(uri)), content, class_="document")
+
+
+def _picture(kind: str, data: str, uri: str) -> Html:
+    if kind not in _PICTURES or not _BASE64.fullmatch(data):
+        return _mention(f"picture ({kind})", uri)
+    return tag("img", src=f"data:{kind};base64,{data}", alt=uri or "a picture that the person sent", loading="lazy")
+
+
+def _mention(name: str, uri: str = "") -> Html:
+    return tag("span", text(name), class_="mention", title=uri or None)
+
+
+# The bar above the page: a segment for each turn, as wide as the turn was long or as it added tokens.
+
+_MANY = 60
+_LONGEST_WORDS = 90
+_FINEST = 10_000
+
+
+def bars(turns: tuple[Turn, ...]) -> Html:
+    """Both bars, one under the other; the page shows the one that is chosen."""
+    return join([_bar(turns, "time"), _bar(turns, "tokens")])
+
+
+def widths(turns: Sequence[Turn]) -> str:
+    """The style sheet with the segments' widths: the page allows no styles in attributes."""
+    rules = []
+    for name, sizes in (
+        ("time", [made.seconds for made in turns]),
+        ("tokens", [float(made.tokens) for made in turns]),
+    ):
+        whole = sum(sizes) or 1.0
+        rules += [
+            f"#by-{name} a:nth-child({place}){{flex-grow:{max(1, round(size / whole * _FINEST))}}}"
+            for place, size in enumerate(sizes, 1)
+        ]
+    return "".join(rules)
+
+
+def _bar(turns: tuple[Turn, ...], name: str) -> Html:
+    segments = map(_segment, turns)
+    many = " many" if len(turns) > _MANY else ""
+    return tag("div", join(segments), class_=f"bar{many}", id=f"by-{name}")
+
+
+def _segment(made: Turn) -> Html:
+    prompt = next((item for item in made.items if isinstance(item, Prompt)), Prompt(()))
+    words = first_words(prompt, _LONGEST_WORDS)
+    facts = " · ".join([f"Turn {made.number}", *turn_figures(made)])
+    readout = tag("span", tag("b", text(facts)), text(f" {words}"), class_="readout")
+    state = "" if not ending(made) else "stopped" if made.outcome == "cancelled" else "failed"
+    return tag("a", readout, href=f"#{anchor(made)}", class_=state or None, aria_label=f"{facts}: {words}")
+
+
+_HERE = "acp_adapter.export"
+
+
+def to_html(transcript: Transcript, zone: tzinfo | None = None, redacting: Redact = redact) -> str:
+    """The session as a page.
+
+    Args:
+        zone: whose times are shown; None for where this runs.
+        redacting: takes the secrets out of each text.
+    """
+    story = redacted(tell(transcript), redacting)
+    body = Template(resource(_HERE, "page.html")).substitute(
+        title=text(story.title),
+        session=text(story.session.id),
+        facts=join(_facts(story, zone)),
+        bars=bars(story.turns),
+        turns=join(turn(made, zone) for made in story.turns)
+        or tag("p", text("Nothing was said yet."), class_="remark"),
+    )
+    styles = (resource(_HERE, "page.css"), widths(story.turns))
+    return page_in_frame(story.title, body, styles, resource(_HERE, "page.js"))
+
+
+def _facts(story: Story, zone: tzinfo | None) -> Iterator[Html]:
+    session, turns = story.session, story.turns
+    worked = sum(made.seconds for made in turns)
+    facts = [
+        ("Folder", session.cwd),
+        ("Model", session.model or ""),
+        ("Begun", moment(session.created_at, zone)),
+        ("Last used", moment(session.updated_at, zone)),
+        ("Turns", f"{len(turns)}, {duration(worked)} of work" if turns else "none"),
+        ("Tokens", ", ".join(token_totals(session))),
+        ("Cost", "" if session.spent.cost is None else dollars(session.spent.cost)),
+    ]
+    for name, value in facts:
+        if value:
+            yield tag("div", tag("dt", text(name)), tag("dd", text(value)))

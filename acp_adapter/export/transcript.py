@@ -1,0 +1,520 @@
+"""A stored session as a reader meets it: turns, and what was said and done in each; or as a trajectory."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from acp_adapter.format import count, dollars, duration, whole
+from acp_adapter.tools import card_details, look_of
+from agent_core.calls.live_output import readable_error
+from agent_core.events import (
+    AgentText,
+    AgentThought,
+    ContextCompacted,
+    ContextUsed,
+    ModeChanged,
+    Noticed,
+    PlanChanged,
+    SessionEvent,
+    SessionNamed,
+    ToolAnnounced,
+    ToolFinished,
+    ToolOutput,
+    ToolRequested,
+    ToolRunning,
+    UserSaid,
+)
+from agent_core.messages import INTERRUPTED_RESULT, is_interrupted, text_of
+from agent_core.prompt_parts import SaidPart, SaidText
+from agent_core.providers.base import Usage
+from agent_core.sessions.events.message_events import events_from_messages
+from agent_core.sessions.records import (
+    COMMAND,
+    COMPACTED,
+    RESET,
+    SessionRecord,
+    StoredEvent,
+    StoredMessage,
+    Transcript,
+    TurnRecord,
+)
+from agent_core.trajectories.sharegpt import conversations
+from tools.context import TodoItem
+from tools.light_dataclass import dataclass
+from tools.redaction import Redact, redact
+from tools.result import Shown, ShownDiff, ShownOutput, ShownText, ToolResult
+
+# A stored session as a reader meets it: turns, and in each what was said and done, in order.
+
+CardStatus = Literal["completed", "failed", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the person sent."""
+
+    parts: tuple[SaidPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the agent wrote, in Markdown."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """What the model thought, or a note of the agent's."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A tool call.
+
+    Attributes:
+        kind: the ACP tool kind: read, edit, execute, …
+        shown: what came of it, for the person.
+        seconds: how long it took, with the wait for a permission; None if that is not known.
+    """
+
+    name: str
+    kind: str
+    title: str
+    status: CardStatus
+    cwd: str
+    arguments: Mapping[str, Any]
+    shown: tuple[Shown, ...] = ()
+    seconds: float | None = None
+
+    @property
+    def diffs(self) -> tuple[ShownDiff, ...]:
+        """The files that it changed."""
+        return tuple(shown for shown in self.shown if isinstance(shown, ShownDiff))
+
+    @property
+    def exit_code(self) -> int | None:
+        """A command's exit code; None for what is no command, or was ended otherwise."""
+        return next((shown.exit_code for shown in self.shown if isinstance(shown, ShownOutput)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The plan as it was then."""
+
+    items: tuple[TodoItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """From here on, the session's permission mode is another."""
+
+    mode: str
+
+
+Item = Prompt | Answer | Thought | Card | Plan | Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A prompt and all that came of it.
+
+    Attributes:
+        outcome: the stop reason, «error», or None if it never ended.
+        note: for an error, what the person was told.
+        seconds: from the prompt to the end, or to the last thing that is known.
+        tokens: by how much the conversation grew.
+        is_estimate: `tokens` is a guess by the length of the text.
+        cost: US dollars; None if that is not known.
+    """
+
+    number: int
+    began_at: float
+    outcome: str | None
+    note: str
+    items: tuple[Item, ...]
+    seconds: float
+    tokens: int
+    is_estimate: bool
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """The session and its turns. `title` is never empty; `compressions` counts how often it was compressed."""
+
+    session: SessionRecord
+    title: str
+    turns: tuple[Turn, ...]
+    compressions: int = 0
+
+
+# How long each turn took, how much it added to the conversation, and what it cost.
+
+_CHARS_A_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFigures:
+    """The figures of a turn, as in `Turn`."""
+
+    seconds: float
+    tokens: int
+    is_estimate: bool
+    cost: float | None
+
+
+def figures_of(
+    turns: Sequence[tuple[TurnRecord, Sequence[StoredEvent], Sequence[StoredMessage]]],
+) -> list[TurnFigures]:
+    """The figures of all turns of a session, in order.
+
+    A turn's tokens are those by which the model's window filled, where that was told before and after it; else they
+    are estimated.
+    """
+    return list(_figures(turns))
+
+
+def _figures(
+    turns: Sequence[tuple[TurnRecord, Sequence[StoredEvent], Sequence[StoredMessage]]],
+) -> Iterator[TurnFigures]:
+    before: ContextUsed | None = ContextUsed(0, 0, 0.0)
+    for record, events, messages in turns:
+        after = _last_told(events)
+        grown = after.used - before.used if after is not None and before is not None else 0
+        tokens = grown if grown > 0 else _estimate(messages)
+        yield TurnFigures(_seconds(record, events, messages), tokens, grown <= 0, _cost(before, after))
+        before = after
+
+
+def _last_told(events: Sequence[StoredEvent]) -> ContextUsed | None:
+    told = (event for stored in reversed(events) for event in reversed(stored.events))
+    return next((event for event in told if isinstance(event, ContextUsed)), None)
+
+
+def _cost(before: ContextUsed | None, after: ContextUsed | None) -> float | None:
+    if before is None or after is None or before.cost is None or after.cost is None:
+        return None
+    return max(0.0, after.cost - before.cost)
+
+
+def _seconds(record: TurnRecord, events: Sequence[StoredEvent], messages: Sequence[StoredMessage]) -> float:
+    end = record.ended_at
+    if end is None:
+        end = max([record.began_at, *(each.created_at for each in events), *(each.created_at for each in messages)])
+    return max(0.0, end - record.began_at)
+
+
+def _estimate(messages: Sequence[StoredMessage]) -> int:
+    return sum(_characters(stored) for stored in messages) // _CHARS_A_TOKEN
+
+
+def _characters(stored: StoredMessage) -> int:
+    message = stored.message
+    calls = sum(len(call["function"]["arguments"]) for call in message.get("tool_calls", ()))
+    return len(text_of(message["content"])) + len(message.get("reasoning", "")) + calls
+
+
+# Tool calls of a story, from the events that showed them.
+
+
+def card_of_events(stored: StoredEvent, answered_at: Mapping[str, float]) -> Card | None:
+    """The card that these events made; None where they are of no tool call.
+
+    Args:
+        answered_at: when each call's result was stored, by the call's id.
+    """
+    call_id = name = cwd = printed = ""
+    arguments: Mapping[str, Any] = {}
+    result: ToolResult | None = None
+    for event in stored.events:
+        match event:
+            case ToolAnnounced(call_id=call_id, name=name, cwd=cwd):
+                pass
+            case ToolRequested() | ToolRunning():
+                call_id, name, cwd, arguments = event.call_id, event.name, event.cwd, event.arguments
+            case ToolOutput():
+                printed += event.text
+            case ToolFinished(call_id=call_id, name=name, cwd=cwd, arguments=arguments, result=result):
+                pass
+    if not name:
+        return None
+    if result is None:
+        result = ToolResult(INTERRUPTED_RESULT, (ShownOutput(printed),) if printed else (), failed=True)
+    ended_at = answered_at.get(call_id)
+    seconds = None if ended_at is None else max(0.0, ended_at - stored.created_at)
+    return _card(name, arguments, cwd, result, seconds)
+
+
+def _card(name: str, arguments: Mapping[str, Any], cwd: str, result: ToolResult, seconds: float | None) -> Card:
+    details = card_details(name, arguments, cwd)
+    title = details["title"] if arguments else look_of(name).waiting
+    return Card(name, details["kind"], title, _status(result), cwd, arguments, _shown(name, result), seconds)
+
+
+def _status(result: ToolResult) -> CardStatus:
+    if not result.failed:
+        return "completed"
+    return "interrupted" if is_interrupted(result.text) else "failed"
+
+
+def _shown(name: str, result: ToolResult) -> tuple[Shown, ...]:
+    if look_of(name).result == "elsewhere" and not result.failed:
+        return ()
+    if result.shown or not result.text:
+        return result.shown
+    return (ShownText(readable_error(result.text), None if result.failed else ""),)
+
+
+# From a transcript to its story: the events of each turn, or its messages where there are no events.
+
+_LONGEST_TITLE = 80
+
+
+@dataclass(frozen=True, slots=True)
+class _TurnData:
+    record: TurnRecord
+    events: Sequence[StoredEvent]
+    messages: Sequence[StoredMessage]
+
+
+def tell(transcript: Transcript) -> Story:
+    """The story of a session. Messages that the model refused are in it, as the person saw them."""
+    events: defaultdict[int, list[StoredEvent]] = defaultdict(list)
+    messages: defaultdict[int, list[StoredMessage]] = defaultdict(list)
+    for event in transcript.events:
+        events[event.turn].append(event)
+    for message in transcript.messages:
+        messages[message.turn].append(message)
+    data = [
+        _TurnData(
+            record,
+            _happened(record, events[record.number], messages[record.number], transcript.session.cwd),
+            messages[record.number],
+        )
+        for record in _records(transcript, events, messages)
+    ]
+    figures = figures_of([(turn.record, turn.events, turn.messages) for turn in data])
+    turns = tuple(_turn(turn, figure) for turn, figure in zip(data, figures, strict=True))
+    title = transcript.session.title or _title(turns)
+    return Story(transcript.session, title, turns, sum(map(_compressions, data)))
+
+
+def _compressions(data: _TurnData) -> int:
+    done = (event for row in data.events for event in row.events if isinstance(event, ContextCompacted))
+    return len({event.id for event in done if event.state == "done"})
+
+
+def _records(
+    transcript: Transcript, events: Mapping[int, list[StoredEvent]], messages: Mapping[int, list[StoredMessage]]
+) -> list[TurnRecord]:
+    """The turns in view. What was saved from a damaged database may belong to one whose record is lost."""
+    lost = {*events, *messages} - {record.number for record in transcript.turns}
+    records = [record for record in transcript.turns if not record.undone]
+    for number in lost:
+        times = [stored.created_at for stored in (*events.get(number, ()), *messages.get(number, ()))]
+        records.append(TurnRecord(number, "", min(times), max(times), ""))
+    return sorted(records, key=lambda record: record.number)
+
+
+def _happened(
+    record: TurnRecord, events: Sequence[StoredEvent], messages: Sequence[StoredMessage], cwd: str
+) -> list[StoredEvent]:
+    """The turn's events in order; from its messages comes what no event tells of."""
+    stored = sorted(events, key=lambda event: event.position)
+    told = any(isinstance(event, UserSaid) for row in stored for event in row.events)
+    if stored and told:
+        return stored
+    made_up = _made_up(record, messages, cwd)
+    if not stored:
+        return made_up
+    return [row for row in made_up if isinstance(row.events[0], UserSaid)] + stored
+
+
+def _made_up(record: TurnRecord, messages: Sequence[StoredMessage], cwd: str) -> list[StoredEvent]:
+    rows: list[StoredEvent] = []
+    asked: ToolRequested | None = None
+    for event in events_from_messages([stored.message for stored in messages], record.id, cwd):
+        match event:
+            case ToolRequested():
+                asked = event
+                continue
+            case ToolFinished() if asked is not None:
+                row: tuple[SessionEvent, ...] = (asked, event)
+            case _:
+                row = (event,)
+        rows.append(StoredEvent(record.number, len(rows), record.began_at, row))
+    return rows
+
+
+def _turn(data: _TurnData, figures: TurnFigures) -> Turn:
+    record = data.record
+    return Turn(
+        record.number,
+        record.began_at,
+        record.outcome,
+        record.note,
+        tuple(_items(data)),
+        figures.seconds,
+        figures.tokens,
+        figures.is_estimate,
+        figures.cost,
+    )
+
+
+def _items(data: _TurnData) -> Iterator[Item]:
+    """The items of a turn; pieces of one message that were stored apart become one."""
+    answered_at = {
+        stored.message["tool_call_id"]: stored.created_at
+        for stored in data.messages
+        if "tool_call_id" in stored.message
+    }
+    last: Item | None = None
+    last_id = ""
+    for stored in data.events:
+        item, message_id = _item(stored, answered_at)
+        if item is None:
+            continue
+        joined = _joined(last, item) if message_id and message_id == last_id else None
+        if joined is None and last is not None:
+            yield last
+        last, last_id = joined or item, message_id
+    if last is not None:
+        yield last
+
+
+def _joined(one: Item | None, other: Item) -> Item | None:
+    match one, other:
+        case Answer(text=text), Answer():
+            return Answer(text + other.text)
+        case Thought(text=text), Thought():
+            return Thought(text + other.text)
+    return None
+
+
+def _item(stored: StoredEvent, answered_at: Mapping[str, float]) -> tuple[Item | None, str]:
+    """What an event shows, and the id of the message that it is a piece of."""
+    match stored.events[0] if stored.events else None:
+        case UserSaid(parts=parts):
+            return Prompt(parts), ""
+        case AgentText(message_id=message_id, text=text):
+            return (Answer(text) if text.strip() else None), message_id
+        case AgentThought(message_id=message_id, text=text):
+            return (Thought(text) if text.strip() else None), message_id
+        case Noticed(message_id=message_id, text=text):
+            return (Answer(text) if text.strip() else None), message_id
+        case ContextCompacted() as compacted:
+            return Answer(f"*{compacted.told}*"), ""
+        case PlanChanged(items=items):
+            return (Plan(items) if items else None), ""
+        case ModeChanged(mode=mode):
+            return Mode(mode), ""
+        case ContextUsed() | SessionNamed() | None:
+            return None, ""
+        case _:
+            return card_of_events(stored, answered_at), ""
+
+
+def _title(turns: Sequence[Turn]) -> str:
+    for turn in turns:
+        for item in turn.items:
+            if isinstance(item, Prompt) and (words := first_words(item, _LONGEST_TITLE)):
+                return words
+    return "A session without a title"
+
+
+def first_words(prompt: Prompt, limit: int) -> str:
+    """The beginning of what the person wrote, on one line, at most `limit` characters long."""
+    text = " ".join(" ".join(part.text for part in prompt.parts if isinstance(part, SaidText)).split())
+    return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
+
+
+# What a turn took and how it ended, in words.
+
+
+def turn_figures(turn: Turn) -> list[str]:
+    """What a turn took: `1 min 12 s`, `≈ 3.4k tokens`, `$0.02`."""
+    figures = [duration(turn.seconds), f"{'≈ ' if turn.is_estimate else ''}{count(turn.tokens)} tokens"]
+    return figures if turn.cost is None else [*figures, dollars(turn.cost)]
+
+
+def ending(turn: Turn) -> str:
+    """How a turn ended, where a reader should know; '' for one that simply ended."""
+    match turn.outcome:
+        case "end_turn" | "command" | "reset":
+            return ""
+        case "cancelled":
+            return "Cancelled."
+        case "error":
+            return turn.note or "It failed."
+        case "max_tokens":
+            return "The model's answer was cut at its greatest length."
+        case "max_turn_requests":
+            return "The turn used up its model requests."
+        case "refusal":
+            return "The model refused."
+        case None | "":
+            return "It did not end: it was interrupted, or still runs."
+        case other:
+            return f"It ended with {other}."
+
+
+def token_totals(session: SessionRecord) -> list[str]:
+    """`120k in`, `4.2k out`, `80k cached`, as far as the numbers are known and not 0."""
+    usage: Usage = session.spent.usage
+    numbers = ((usage.input_tokens, "in"), (usage.output_tokens, "out"), (usage.cached_tokens, "cached"))
+    return [f"{count(number)} {name}" for number, name in numbers if number]
+
+
+# A session as a trajectory to train with: ShareGPT form, from the messages that the model saw, but for secrets.
+
+
+def is_completed(transcript: Transcript) -> bool:
+    """Whether the session's last turn came to its end by itself."""
+    outcomes = [turn.outcome for turn in transcript.turns if turn.outcome not in {COMMAND, RESET, COMPACTED}]
+    return bool(outcomes) and outcomes[-1] == "end_turn"
+
+
+def to_trajectory(
+    transcript: Transcript,
+    system: str | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    redacting: Redact = redact,
+) -> str:
+    """The session as one line of JSON, without a line feed at its end.
+
+    Args:
+        system: the system prompt that the model had; None if it is not known.
+        tools: the tool definitions that it had, as they were sent.
+        redacting: takes the secrets out of each text.
+    """
+    session = transcript.session
+    messages = [each.message for each in transcript.messages if not each.hidden]
+    spent = session.spent
+    line = {
+        "conversations": conversations(messages, system, tools, redacting),
+        "timestamp": datetime.fromtimestamp(session.updated_at, UTC).isoformat(),
+        "model": session.model,
+        "completed": is_completed(transcript),
+        "session_id": session.id,
+        "cwd": session.cwd,
+        "turns": len(transcript.turns),
+        "compressions": sum(
+            isinstance(event, ContextCompacted) and event.state == "done" for event in _events(transcript)
+        ),
+        "api_calls": spent.requests,
+        "input_tokens": spent.usage.input_tokens,
+        "output_tokens": spent.usage.output_tokens,
+        "cost_usd": spent.cost,
+    }
+    return whole(json.dumps(line, ensure_ascii=False))
+
+
+def _events(transcript: Transcript) -> Iterator[SessionEvent]:
+    return (event for stored in transcript.events for event in stored.events)
