@@ -20,7 +20,7 @@ from agent_core.background.telling import titles
 from agent_core.errors import HermesError, SettingsError
 from agent_core.events import Noticed, OwnTurn
 from agent_core.interrupt import CancelToken
-from agent_core.settings.background import BackgroundPart
+from agent_core.settings.sections import BackgroundPart
 from tools.agent_ports import Field, PersonQuestion
 from tools.errors import ToolInterrupted
 

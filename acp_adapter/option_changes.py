@@ -22,12 +22,10 @@ from acp_adapter.options import (
     parse_mode,
 )
 from acp_adapter.session import RunBlocking, SessionManager, SessionState
-from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource, Configuration
 from agent_core.errors import AuthRequired, HermesError, RequestError, SettingsError, StoreError
 from agent_core.events import ModeChanged, OptionsOffered
 from agent_core.factory import AgentFactory
-from agent_core.options import Option
 from agent_core.providers.available_models import (
     OFFLINE_MODEL,
     ModelLists,
@@ -39,6 +37,7 @@ from agent_core.providers.available_models import (
     split_name,
 )
 from agent_core.providers.resolve import available_efforts
+from agent_core.settings.options import Option, SessionChoices
 from tools.approval.policy import Mode
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from acp_adapter.capabilities import ClientCapabilities
 from agent_core.errors import RequestError
-from agent_core.options import Choice, ChoiceGroup, Option
 from agent_core.providers.available_models import (
     OfferedModel,
     OfferedModels,
@@ -19,11 +18,12 @@ from agent_core.providers.available_models import (
     with_model,
 )
 from agent_core.providers.resolve import available_efforts
+from agent_core.settings.options import Choice, ChoiceGroup, Option
 
 if TYPE_CHECKING:
-    from agent_core.choices import SessionChoices
     from agent_core.config import Configuration
     from agent_core.providers.base import ReasoningEffort
+    from agent_core.settings.options import SessionChoices
     from tools.approval.policy import Mode
 
 

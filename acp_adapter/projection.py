@@ -46,8 +46,8 @@ from agent_core.events import (
     UserSaid,
 )
 from agent_core.messages import is_interrupted
-from agent_core.sessions.events.replay import replayed
 from agent_core.sessions.records import SessionPage, SessionRecord, Transcript
+from agent_core.sessions.replay import replayed
 from tools.context import TodoItem
 from tools.result import ShownOutput
 

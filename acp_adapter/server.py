@@ -44,8 +44,8 @@ from agent_core.errors import HermesError, RequestError
 from agent_core.events import CommandsOffered, SessionEvent
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
-from agent_core.options import Option
 from agent_core.rehearsing import Rehearsed
+from agent_core.settings.options import Option
 
 if TYPE_CHECKING:
     from acp_adapter.sdk import Client

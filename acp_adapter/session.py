@@ -27,17 +27,17 @@ from acp_adapter.transport import Transport
 from agent_core.agent import AIAgent
 from agent_core.auxiliary.question import settings_of
 from agent_core.background.news import News, NewsBox
-from agent_core.choices import SessionChoices
 from agent_core.errors import RequestError, SessionClosed, StoreError, UnknownSession
 from agent_core.events import SessionEvent, SessionNamed
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.prompt_parts import SaidPart
 from agent_core.services import SessionServices
-from agent_core.sessions.archive.titles import ask_title, clean_title, title_from_prompt
-from agent_core.sessions.live.operations import NameSession
-from agent_core.sessions.live.sqlite_store import SqliteSessionStore
+from agent_core.sessions.operations import NameSession
 from agent_core.sessions.records import NewSession, SessionRecord
+from agent_core.sessions.sqlite_store import SqliteSessionStore
+from agent_core.sessions.titles import ask_title, clean_title, title_from_prompt
+from agent_core.settings.options import SessionChoices
 from agent_core.workspace import Workspace
 from tools.approval.policy import Mode
 from tools.light_dataclass import dataclass

@@ -20,16 +20,15 @@ from acp_adapter.capabilities import ClientCapabilities, client_name, read_capab
 from acp_adapter.jsonrpc import wire_error
 from acp_adapter.transport import Transport
 from agent_core.errors import HermesError, RequestError
-from agent_core.signed_out import FILE_NAME as SIGNED_OUT
+from agent_core.providers.sign_out import FILE_NAME as SIGNED_OUT
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_NONBLOCK, one_slash
 
 if TYPE_CHECKING:
-    from agent_core.choices import SessionChoices
     from agent_core.config import Configuration
     from agent_core.home import Home
     from agent_core.mcp.specs import ServerSpec
-    from agent_core.options import Option
+    from agent_core.settings.options import Option, SessionChoices
 
 
 # The choices of a new session as they were shown last time: the first `session/new` is answered with them.
@@ -311,9 +310,9 @@ def open_session(
         AuthRequired: no usable model is configured, or the person has signed out.
         SettingsError: the settings contradict themselves.
     """
-    from agent_core.choices import SessionChoices  # noqa: PLC0415 - not needed for initialize
     from agent_core.providers.resolve import resolve_model  # noqa: PLC0415 - not needed for initialize
-    from agent_core.signed_out import SignedOut  # noqa: PLC0415 - not needed for initialize
+    from agent_core.providers.sign_out import SignedOut  # noqa: PLC0415 - not needed for initialize
+    from agent_core.settings.options import SessionChoices  # noqa: PLC0415 - not needed for initialize
 
     directory, extra, missing = check_place(cwd, additional_directories)
     SignedOut(config.home).check()
@@ -333,7 +332,7 @@ def reopen_session(
     Raises:
         RequestError: as `open_session` does.
     """
-    from agent_core.choices import SessionChoices  # noqa: PLC0415 - not needed for initialize
+    from agent_core.settings.options import SessionChoices  # noqa: PLC0415 - not needed for initialize
 
     directory, extra, missing = check_place(cwd, additional_directories)
     choices = SessionChoices(editor_terminals=shown.editor_terminals)
@@ -343,7 +342,7 @@ def reopen_session(
 def _asks_nobody(config: Configuration, roots: Sequence[Path]) -> bool:
     if config.settings.approvals.mode != "off":
         return False
-    from agent_core.permission_settings import permission_settings  # noqa: PLC0415 - few people turn questions off
+    from agent_core.settings.project import permission_settings  # noqa: PLC0415 - few people turn questions off
 
     # A project may want more questions than the user.
     return permission_settings(config, roots).mode == "off"

@@ -39,11 +39,11 @@ from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.log_context import working_for
 from agent_core.messages import Content
-from agent_core.options import Option
 from agent_core.prompt_parts import SaidDocument, SaidPart, SaidText
 from agent_core.providers.choice import ModelChoice, ServedWindow
 from agent_core.services import SessionServices, TurnServices
 from agent_core.sessions.records import NewSession
+from agent_core.settings.options import Option
 from agent_core.turn.result import ConversationResult, StopReason, TurnUsage
 from agent_core.workspace import CallIdentity
 from tools.approval.actions import Action

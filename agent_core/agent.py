@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from agent_core.asking.route import Route
 from agent_core.asking.survive import Patience
 from agent_core.background.delivery import open_turn
+from agent_core.batch.trajectories import keep, log_for
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, Status
 from agent_core.calls.repeats import Repeats
@@ -26,18 +27,16 @@ from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterr
 from agent_core.guardrails import Thresholds
 from agent_core.hooks.turn_hooks import TurnHooks
 from agent_core.interrupt import CancelToken
-from agent_core.memory.turn_memory import TurnMemory
+from agent_core.memory.session_memory import TurnMemory
 from agent_core.messages import INTERRUPTED_TURN, Content, Message, closing, holds_others_words
 from agent_core.own_services import own_services
-from agent_core.prompt.settings import PromptSettings
+from agent_core.prompt.layers import PromptSettings
 from agent_core.providers.base import CacheTtl, Provider, ReasoningEffort
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.factory import provider_by_name
 from agent_core.services import SessionServices
-from agent_core.sessions.memory import InMemorySessionStore
-from agent_core.sessions.store import SessionStore
-from agent_core.telemetry.port import NoTrace, TurnTrace, begin_trace
-from agent_core.trajectories.turns import keep, log_for
+from agent_core.sessions.store import InMemorySessionStore, SessionStore
+from agent_core.telemetry.exporter import NoTrace, TurnTrace, begin_trace
 from agent_core.turn.catching_up import catch_up
 from agent_core.turn.ending import Ending
 from agent_core.turn.history import TurnHistory
@@ -50,7 +49,7 @@ from agent_core.verifying.edits import forbids_checks
 from agent_core.workspace import Workspace, local_workspace
 
 if TYPE_CHECKING:
-    from agent_core.trajectories.log import Runs
+    from agent_core.batch.trajectories import Runs
 
 
 class AIAgent:
@@ -412,7 +411,7 @@ class AIAgent:
         """The session's system prompt, built with its first turn. What is left out of it is told to the person."""
         services = self.services
         if services.system is None:
-            from agent_core.prompt.session_prompt import session_prompt  # noqa: PLC0415 - not before the first prompt
+            from agent_core.prompt.layers import session_prompt  # noqa: PLC0415 - not before the first prompt
 
             choice = self.route.first
             before = services.prompt_notes

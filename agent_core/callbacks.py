@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent_core.context.compaction import Compaction
+from agent_core.compaction.engine import Compaction
 from agent_core.messages import Message
 from agent_core.providers.base import FinishReason, Usage
 from tools.context import TodoItem

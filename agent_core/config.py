@@ -15,12 +15,11 @@ from pydantic import ValidationError
 
 from agent_core.errors import SettingsError
 from agent_core.home import Home
-from agent_core.kept_variables import with_keyring
 from agent_core.own_files import read_text, why_unreadable
 from agent_core.providers.catalog import plain
+from agent_core.settings.keyring import with_keyring
 from agent_core.settings.model import SHARED_PARTS, Settings, normalized
-from agent_core.settings.unknown import unknown_keys
-from agent_core.settings.words import describe, told
+from agent_core.settings.validation import describe, told, unknown_keys
 from tools.light_dataclass import dataclass
 
 

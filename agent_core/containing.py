@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_core.errors import SettingsError
-from agent_core.settings.tools import SandboxPart
+from agent_core.settings.sections import SandboxPart
 from tools.environments.containment import Containment, GatedHosts, Grounds
 from tools.environments.persistence_watch import KeptPlaces
 from tools.environments.sandbox.places import (

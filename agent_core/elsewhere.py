@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 from agent_core.errors import SettingsError
 from agent_core.own_variables import OwnVariables
-from agent_core.project_policy import FILE, ProjectPolicy, policy_in, unreadable
 from agent_core.providers.resolve import variables_named
 from agent_core.settings.model import Settings
+from agent_core.settings.project import FILE, ProjectPolicy, policy_in, unreadable
 from tools.approval.rule_patterns import below_home, moved, with_real_places
 from tools.errors import FileMissing, ToolError
 from tools.ports import FileHistory, NoHistory, real_path
 
 if TYPE_CHECKING:
     from agent_core.background.news import News
-    from agent_core.sessions.files.call_history import CallHistory
-    from agent_core.sessions.files.disk import Disk
-    from agent_core.settings.environments import TerminalPart
+    from agent_core.sessions.checkpoints.restore import Disk
+    from agent_core.sessions.checkpoints.writer import CallHistory
+    from agent_core.settings.sections import TerminalPart
     from agent_core.workspace import Workspace
     from tools.approval.rules import PermissionRule
     from tools.environments.backends import Elsewhere, Factory, Wanted
@@ -141,7 +141,7 @@ def _policy_of(path: Path, elsewhere: Elsewhere) -> ProjectPolicy:
 
 def disk_of(workspace: Workspace) -> Disk:
     """Whose files an undo of the workspace's session changes."""
-    from agent_core.sessions.files.disk import FarDisk, LocalDisk  # noqa: PLC0415 - with the first undo
+    from agent_core.sessions.checkpoints.restore import FarDisk, LocalDisk  # noqa: PLC0415 - with the first undo
 
     elsewhere = workspace.elsewhere
     if elsewhere is None or not keeps_history(elsewhere):
@@ -153,7 +153,7 @@ def history_there(elsewhere: Elsewhere, rows: CallHistory) -> FileHistory:
     """The history of a call whose files are not this machine's."""
     if not keeps_history(elsewhere):
         return NoHistory()
-    from agent_core.sessions.files.far_history import FarHistory  # noqa: PLC0415 - most sessions work here
+    from agent_core.sessions.checkpoints.restore import FarHistory  # noqa: PLC0415 - most sessions work here
 
     return FarHistory(rows, elsewhere.where, lambda: elsewhere.files(None))
 

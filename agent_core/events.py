@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal
 
-from agent_core.options import Option
 from agent_core.prompt_parts import SaidPart
+from agent_core.settings.options import Option
 from tools.context import TodoItem
 from tools.light_dataclass import dataclass
 from tools.result import ToolResult

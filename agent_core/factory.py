@@ -17,10 +17,9 @@ from agent_core.asking.survive import Patience
 from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.auxiliary.summarising import summarise
 from agent_core.background.sessions import Backgrounds
-from agent_core.choices import SessionChoices
-from agent_core.compressing.engines import engine_of
+from agent_core.compaction.compactor import engine_of
+from agent_core.compaction.engine import CompressionRequest
 from agent_core.config import ConfigSource, Configuration
-from agent_core.context.engine import CompressionRequest
 from agent_core.delegation.configured import delegation_settings, tidy_left_over
 from agent_core.errors import HermesError, SettingsError, StoreError, UnknownSession
 from agent_core.guardrails import Thresholds
@@ -28,15 +27,15 @@ from agent_core.home import Home
 from agent_core.hooks.news import as_news
 from agent_core.known_secrets import teach
 from agent_core.loading import load_for_calls, load_for_prompt
-from agent_core.memory.memories import Memories
+from agent_core.memory.session_memory import Memories
 from agent_core.memory.store import MemoryStore
 from agent_core.plugins.plugins import Plugins
-from agent_core.project_context import context_file_settings
-from agent_core.prompt.settings import PromptSettings
+from agent_core.prompt.layers import PromptSettings
 from agent_core.providers.available_models import command_line_decides
 from agent_core.providers.choice import ModelChoice, ServedWindow
 from agent_core.providers.lessons import Lessons
 from agent_core.providers.resolve import effort_in_use, resolve_model
+from agent_core.providers.sign_out import SignedOut, sign_out
 from agent_core.rehearsing import Asked, Rehearsed, rehearse
 from agent_core.running import RunReport
 from agent_core.services import SessionServices
@@ -44,8 +43,9 @@ from agent_core.session_model import session_model
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import SessionRecord
 from agent_core.settings.model import Settings
-from agent_core.signed_out import SignedOut, sign_out
-from agent_core.telemetry.exporting import Traces
+from agent_core.settings.options import SessionChoices
+from agent_core.settings.project import context_file_settings
+from agent_core.telemetry.exporter import Traces
 from agent_core.workspace import Workspace
 from agent_core.workspaces import Workspaces
 from tools.ports import Interrupt
@@ -55,10 +55,10 @@ from tools.result import ResultImage
 from tools.toolsets import load_tools
 
 if TYPE_CHECKING:
+    from agent_core.batch.trajectories import Runs, TrajectoryLog
     from agent_core.mcp.session_servers import SessionServers
     from agent_core.mcp.specs import ServerSpec
     from agent_core.memory.session_memory import SessionMemory
-    from agent_core.trajectories.log import Runs, TrajectoryLog
 
 log = logging.getLogger(__name__)
 
@@ -271,7 +271,7 @@ class AgentFactory:
     def _trajectory_log(self, settings: Settings) -> TrajectoryLog | bool:
         if not settings.agent.save_trajectories:
             return False
-        from agent_core.trajectories.log import TrajectoryLog  # noqa: PLC0415 - few people train models
+        from agent_core.batch.trajectories import TrajectoryLog  # noqa: PLC0415 - few people train models
 
         with self._lock:
             self._trajectories = self._trajectories or TrajectoryLog(self._config.home.trajectories, self.redactor)

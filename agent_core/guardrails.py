@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from agent_core.settings.guardrails import GuardrailSettings
+    from agent_core.settings.sections import GuardrailSettings
 
 Circle = Literal["same_call", "same_tool", "no_progress"]
 Step = Literal["go", "warn", "block", "halt"]

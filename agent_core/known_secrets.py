@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from agent_core.kept_variables import KeptVariables
 from agent_core.providers.shared_file import SharedFileError
 from agent_core.providers.token_store import FILE_NAME, TokenStore
+from agent_core.settings.keyring import KeptVariables
 from tools.redaction import secret_values
 
 if TYPE_CHECKING:

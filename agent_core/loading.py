@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agent_core.compressing.engines import engine_of
+from agent_core.compaction.compactor import engine_of
 from agent_core.containing import find_sandbox, load_sandbox
-from agent_core.settings.context import CompressionPart
+from agent_core.settings.sections import CompressionPart
 from tools.approval.commands import load_classifier
 from tools.redaction import redact
 from tools.toolsets import get_tool_definitions
@@ -17,7 +17,7 @@ def load_for_prompt(*, for_stored: bool) -> None:
     Args:
         for_stored: the session is a stored one, which has its system prompt: what builds one is not needed yet.
     """
-    import agent_core.compressing.cut_prompts  # noqa: PLC0415 - needed with the first answer
+    import agent_core.compaction.tokens  # noqa: PLC0415 - needed with the first answer
     import agent_core.verifying.final_text  # noqa: F401, PLC0415 - the same
 
     if not for_stored:
@@ -36,6 +36,6 @@ def load_for_calls() -> None:
 
 
 def _load_prompt_building() -> None:
-    import agent_core.prompt.session_prompt  # noqa: F401, PLC0415 - not needed to open a session
+    import agent_core.prompt.layers  # noqa: F401, PLC0415 - not needed to open a session
 
     scan("", "context")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_core.background.processes import follow
-from agent_core.compressing.engines import with_engine
+from agent_core.compaction.compactor import with_engine
 from agent_core.services import SessionServices
 from agent_core.workspace import Workspace
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from agent_core.context.tokens import TokenMeter
-from agent_core.context.view import shown
+from agent_core.compaction.tokens import TokenMeter
+from agent_core.compaction.view import shown
 from agent_core.messages import Message
 from agent_core.providers.base import CacheTtl, ModelRequest, Provider, ReasoningEffort
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.made_once import RequestParts
+from agent_core.providers.json_fragments import RequestParts
 from agent_core.services import SessionServices, omissions_of
 from agent_core.sessions.store import SessionStore
 from agent_core.turn.sound_history import SoundHistory

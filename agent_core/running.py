@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.activity import Activity, Doing, span
-from agent_core.sessions.live.leases import ProcessIdentity, is_alive
+from agent_core.sessions.leases import ProcessIdentity, is_alive
 from agent_core.sessions.records import Holder
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_NOFOLLOW

@@ -15,16 +15,15 @@ from agent_core.auxiliary.asking import Completion
 from agent_core.background.news import NewsBox
 from agent_core.background.tasks import TaskBoard
 from agent_core.callbacks import AgentCallbacks
-from agent_core.context.compaction import Compaction
-from agent_core.context.engine import CompressionRequest, ContextEngine
-from agent_core.context.tokens import TokenMeter
+from agent_core.compaction.engine import Compaction, CompressionRequest, ContextEngine
+from agent_core.compaction.tokens import TokenMeter
 from agent_core.errors import StoreError
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Message
 from agent_core.providers.base import Usage
-from agent_core.providers.made_once import RequestParts
+from agent_core.providers.json_fragments import RequestParts
 from agent_core.providers.pricing import Spent
-from agent_core.sessions.kept_state import KeptState
+from agent_core.sessions.records import KeptState
 from agent_core.turn.sound_history import SoundHistory
 from tools.agent_ports import SessionRecall
 from tools.approval.approvals import Approvals
@@ -37,11 +36,11 @@ from tools.toolsets import MORE_TOOLS
 
 if TYPE_CHECKING:
     from agent_core.calls.nested import NestedCalls
-    from agent_core.compressing.cut_prompts import CutPrompts
+    from agent_core.compaction.tokens import CutPrompts
     from agent_core.memory.session_memory import SessionMemory
     from agent_core.sessions.store import SessionStore
     from agent_core.skills.session_skills import SessionSkills
-    from agent_core.telemetry.port import SessionTrace
+    from agent_core.telemetry.exporter import SessionTrace
     from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion
     from tools.approval.approvals import PlanAnswer
     from tools.context import Delegation

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from agent_core.delegation.children import Children
 from agent_core.hooks.session_hooks import SessionHooks
 from agent_core.interrupt import CancelToken
-from agent_core.permission_settings import PermissionSettings
+from agent_core.settings.project import PermissionSettings
 from tools.approval.actions import Action, CallOwnTool, WritePath
 from tools.approval.approvals import Approvals, Judge
 from tools.approval.gate import Gate

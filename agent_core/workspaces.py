@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from agent_core.auxiliary.approving import ModelJudge
 from agent_core.auxiliary.client import AuxiliaryClient
-from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource, Configuration
 from agent_core.containing import containment_of
 from agent_core.elsewhere import denied_there, elsewhere_of, history_there, is_copied, policies_there
@@ -21,14 +20,14 @@ from agent_core.hooks.transcript import Transcript
 from agent_core.mcp.making import session_servers, wants_servers
 from agent_core.memory.store import FOLDER as MEMORIES
 from agent_core.own_variables import OwnVariables
-from agent_core.permission_settings import permission_settings
 from agent_core.plugins.plugins import Plugins
-from agent_core.project_policy import ProjectPolicy
 from agent_core.providers.resolve import variables_named
-from agent_core.sessions.database.file_header import files_of
 from agent_core.sessions.library import SessionLibrary
-from agent_core.settings.environments import TerminalPart
+from agent_core.sessions.schema import files_of
 from agent_core.settings.model import Settings
+from agent_core.settings.options import SessionChoices
+from agent_core.settings.project import ProjectPolicy, permission_settings
+from agent_core.settings.sections import TerminalPart
 from agent_core.skills.making import session_skills
 from agent_core.tool_settings import tool_settings
 from agent_core.web_access import WebAccess

@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 
 from agent_core.agent import AIAgent
-from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource, Overrides
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
 from agent_core.sessions.records import NewSession
+from agent_core.settings.options import SessionChoices
 from benchmarks.figures import HERMES, RAW, Quantity, Samples, Section
 from benchmarks.stage import Stage
 

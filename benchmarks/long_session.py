@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent_core.sessions.database.bodies import unpack
+from agent_core.sessions.database import unpack
 from benchmarks.client import Agent, AgentFailed
 from benchmarks.figures import HERMES, MEGABYTES, RATIO, RAW, Quantity, Samples, Section
 from benchmarks.stage import Stage

@@ -20,7 +20,7 @@ from agent_core.messages import assistant_message, tool_call, tool_message, user
 from agent_core.prompt_parts import SaidText
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import NewSession
-from agent_core.sessions.search.index import index_pending
+from agent_core.sessions.search_index import index_pending
 from benchmarks.figures import HERMES, MEGABYTES, RAW, Quantity, Samples, Section
 from benchmarks.stage import Stage
 from tools.agent_ports import RecallQuery

@@ -18,8 +18,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from agent_core.project_policy import MAY_NARROW
 from agent_core.settings.model import RuleText, ServerSettings, Settings
+from agent_core.settings.project import MAY_NARROW
 
 BEGIN = "<!-- settings: written by `make docs` from agent_core/settings -->"
 END = "<!-- end of settings -->"

@@ -13,14 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from agent_core import system_keyring
 from agent_core.errors import SettingsError
 from agent_core.interrupt import CancelToken
 from agent_core.lsp.diagnostics import LanguageServers
 from agent_core.mcp.service_loop import ServiceLoop
-from agent_core.providers import bedrock_client
-from agent_core.providers.sdk import sign_ins
-from agent_core.telemetry import exporting
+from agent_core.providers import bedrock_client, cloud_sign_ins
+from agent_core.settings import keyring
+from agent_core.telemetry import exporter
 from tests.support.choices import choice_for
 from tests.support.tool_context import call, make_context
 from tools.browser.port import missing
@@ -100,19 +99,21 @@ def test_every_extra_that_is_missing_is_named_with_the_line_that_installs_it(
     for name in (*LIBRARIES, "google.auth", "opentelemetry.exporter.otlp.proto.http"):
         monkeypatch.setitem(sys.modules, name, None)
     told: Mapping[str, Callable[[], list[str]]] = {
-        "azure": lambda: raised(SettingsError, lambda: sign_ins.check_installed("entra", choice_for("https://a.b"))),
+        "azure": lambda: raised(
+            SettingsError, lambda: cloud_sign_ins.check_installed("entra", choice_for("https://a.b"))
+        ),
         "bedrock": lambda: raised(SettingsError, bedrock_client.check_installed),
         "browser": lambda: [missing()],
         "daytona": lambda: raised(CommandError, lambda: need("daytona", "daytona")),
         "docs": lambda: of_documents(tmp_path),
-        "keyring": lambda: raised(SettingsError, lambda: system_keyring.read("hermes-acp", "A")),
+        "keyring": lambda: raised(SettingsError, lambda: keyring.read("hermes-acp", "A")),
         "lsp": lambda: of_language_servers(tmp_path, caplog),
         "map": lambda: of_a_map(tmp_path),
         "modal": lambda: raised(CommandError, lambda: need("modal", "modal")),
-        "otel": lambda: raised(SettingsError, exporting.check_installed),
+        "otel": lambda: raised(SettingsError, exporter.check_installed),
         "vercel": lambda: raised(CommandError, lambda: need("vercel", "vercel")),
         "vertex": lambda: raised(
-            SettingsError, lambda: sign_ins.check_installed("google", choice_for("https://a.b"))
+            SettingsError, lambda: cloud_sign_ins.check_installed("google", choice_for("https://a.b"))
         ),
         "web": of_the_web,
     }

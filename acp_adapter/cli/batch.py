@@ -19,10 +19,7 @@ from typing import get_args
 
 from acp_adapter.cli.main import add_model_options, add_profile, command_parser, say_failed, seconds, standard_input
 from acp_adapter.format import one_line
-from agent_core.batch.batch import Batch
-from agent_core.batch.items import BatchError, Item, read_items
-from agent_core.batch.outcome import FINAL, Outcome
-from agent_core.batch.results import RESULTS, Results
+from agent_core.batch.batch import FINAL, RESULTS, Batch, BatchError, Item, Outcome, Results, read_items
 from agent_core.batch.running import Plan, run_item
 from agent_core.config import ConfigSource, Overrides
 from agent_core.errors import AuthRequired, HermesError

@@ -20,17 +20,17 @@ from agent_core.asking.route import Route
 from agent_core.asking.routes import Routes
 from agent_core.asking.survive import Patience
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested, Step, ToolProgress
+from agent_core.compaction.tokens import text_tokens, tools_tokens
 from agent_core.config import Configuration, load
-from agent_core.context.estimate import text_tokens, tools_tokens
 from agent_core.errors import HermesError, SettingsError
 from agent_core.home import find_home
 from agent_core.interrupt import CancelToken
-from agent_core.prompt.context_files.settings import ContextFileSettings
-from agent_core.prompt.settings import PromptSettings
+from agent_core.prompt.layers import PromptSettings
 from agent_core.providers.available_models import split_name
 from agent_core.providers.base import Usage
 from agent_core.providers.pricing import cost_of
 from agent_core.providers.resolve import resolve_named
+from agent_core.settings.project import ContextFileSettings
 from agent_core.workspace import local_workspace
 from tools.toolsets import get_tool_definitions
 

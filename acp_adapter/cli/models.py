@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 from acp_adapter.cli.main import drop_output, say_failed
 from acp_adapter.format import one_line
 from agent_core.errors import AuthRequired, HermesError, SettingsError
-from agent_core.providers.model_discovery import FoundServer
-from agent_core.providers.model_listing import ListedModel, ModelListing
+from agent_core.providers.model_listing import FoundServer, ListedModel, ModelListing
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration
@@ -126,7 +125,7 @@ def main(argv: list[str]) -> int:
 
 def show_servers(ports: Mapping[str, Sequence[int]], config_file: str, out: TextIO) -> int:
     """Tell `out` which model servers answer on these ports of this machine; the result is the exit code."""
-    from agent_core.providers.model_discovery import discover_local  # noqa: PLC0415 - loaded for what is asked only
+    from agent_core.providers.model_listing import discover_local  # noqa: PLC0415 - loaded for what is asked only
 
     found = discover_local(ports)
     if not found:

@@ -19,7 +19,7 @@ from agent_core.errors import HermesError
 
 if TYPE_CHECKING:
     from agent_core.home import Home
-    from agent_core.sessions.archive.spending import By, Spending
+    from agent_core.sessions.archive import By, Spending
 
 FAILED = 1
 _DAYS = 30
@@ -80,8 +80,8 @@ def usage_lines(found: dict[By, Sequence[Spending]], days: int, columns: int) ->
 
 
 def _spent(home: Home, by: By | None, days: int) -> dict[By, Sequence[Spending]]:
-    from agent_core.sessions.archive.spending import By, spending  # noqa: PLC0415 - loaded for what is asked only
-    from agent_core.sessions.database.database import Database  # noqa: PLC0415 - the same
+    from agent_core.sessions.archive import By, spending  # noqa: PLC0415 - loaded for what is asked only
+    from agent_core.sessions.database import Database  # noqa: PLC0415 - the same
 
     wanted: tuple[By, ...] = get_args(By) if by is None else (by,)
     if not home.database.exists():  # looking does not make a database

@@ -14,11 +14,11 @@ from tools.light_dataclass import dataclass
 if TYPE_CHECKING:
     from acp_adapter.commands.registry import CommandShelf
     from acp_adapter.session import SessionState
-    from agent_core.context.compaction import Compaction
+    from agent_core.compaction.engine import Compaction
     from agent_core.factory import AgentFactory
     from agent_core.interrupt import CancelToken
-    from agent_core.options import Option
     from agent_core.providers.choice import ModelChoice, ServedWindow
+    from agent_core.settings.options import Option
     from tools.registry import ToolEntry
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from acp_adapter.commands.command import AsPrompt, Desk, SlashCommand, Told, Typed, code, plain
 from agent_core.errors import RequestError, TurnInterrupted
 from agent_core.events import Command
-from agent_core.sessions.archive.titles import clean_title
+from agent_core.sessions.titles import clean_title
 from tools.errors import ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.result import reason_of

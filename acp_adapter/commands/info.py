@@ -17,11 +17,11 @@ from acp_adapter.startup import PROTOCOL_VERSION
 from agent_core.activity import Doing, span
 from agent_core.background.tasks import TaskBoard, TaskError, TaskInfo
 from agent_core.background.telling import KIND_WORDS, last_line
-from agent_core.context.view import shown
+from agent_core.compaction.view import shown
 from agent_core.errors import HermesError, RequestError
 from agent_core.events import ContextUsed
 from agent_core.messages import Message, text_of, user_message
-from agent_core.prompt.context_files.telling import without_rules
+from agent_core.prompt.rules_files import without_rules
 from agent_core.providers.choice import USUAL_WINDOW, ModelChoice, ModelFacts
 from agent_core.services import SessionServices
 from agent_core.sessions.records import COMPACTED, RESET, Transcript
@@ -29,7 +29,7 @@ from tools.errors import ToolError
 
 if TYPE_CHECKING:
     from acp_adapter.session import SessionState
-    from agent_core.context.compaction import Compaction
+    from agent_core.compaction.engine import Compaction
     from agent_core.factory import AgentFactory
     from agent_core.providers.pricing import Spent
 

@@ -23,7 +23,7 @@ from acp_adapter.commands.custom import (
 from acp_adapter.commands.custom import prompt_as_slash as prompt_as_slash
 from acp_adapter.commands.registry import CommandShelf
 from acp_adapter.events import Outbox
-from agent_core.context.compaction import Compaction
+from agent_core.compaction.engine import Compaction
 from agent_core.errors import HermesError, RequestError, StoreError
 from agent_core.events import AgentText, CommandsOffered, Noticed, PlanChanged, SessionEvent, UserSaid
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText

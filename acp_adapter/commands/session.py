@@ -10,19 +10,18 @@ from pathlib import Path
 
 from acp_adapter.commands.command import Desk, Told, Typed, code, plain
 from agent_core.callbacks import CompressionStep, Status
-from agent_core.compressing.session_compression import CompressionListeners, SessionCompression
-from agent_core.compressing.turn_compression import window_use
-from agent_core.context.compaction import Compaction
-from agent_core.context.view import shown
+from agent_core.compaction.engine import Compaction
+from agent_core.compaction.session_compaction import CompressionListeners, SessionCompression, window_use
+from agent_core.compaction.view import shown
 from agent_core.errors import RequestError, TurnInterrupted
 from agent_core.events import ContextCompacted, ContextUsed, SessionNamed
 from agent_core.messages import INTERRUPTED_TURN, Message, closing, repaired
 from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.services import SessionServices
-from agent_core.sessions.archive.titles import clean_title
-from agent_core.sessions.live.sqlite_store import PATIENCE
 from agent_core.sessions.records import Transcript
+from agent_core.sessions.sqlite_store import PATIENCE
+from agent_core.sessions.titles import clean_title
 from tools.light_dataclass import dataclass
 
 # Commands about the session as a whole: `/title`, `/fork`, `/export`, `/reset`.

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 from acp_adapter.commands.command import AsPrompt, Desk, Outcome, Told, Typed, code, plain, table
 from agent_core.errors import RequestError
-from agent_core.memory.block import sorted_out
-from agent_core.memory.entries import used
-from agent_core.memory.files import MemoryUnusable
-from agent_core.memory.store import NAMES, MemoryStore
+from agent_core.memory.session_memory import sorted_out
+from agent_core.memory.store import NAMES, MemoryStore, MemoryUnusable, used
 from tools.approval.approvals import Approvals
 from tools.approval.grants import PastAnswer, WiderAnswer
 from tools.approval.permissions_file import KeptGrantsError
@@ -18,8 +16,8 @@ from tools.approval.policy import Rules
 from tools.memory_port import MemoryOperation, MemoryRefused, MemoryTarget
 
 if TYPE_CHECKING:
-    from agent_core.options import Choice, Option
     from agent_core.plugins.offers import PluginStatus
+    from agent_core.settings.options import Choice, Option
 
 
 # `/model`, `/mode`, `/plan` and `/reasoning`: what is chosen for the session, shown and changed.

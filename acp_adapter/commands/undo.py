@@ -16,17 +16,15 @@ from agent_core.elsewhere import disk_of
 from agent_core.errors import HermesError, RequestError, TurnInterrupted
 from agent_core.events import PlanChanged, ToolFinished, ToolRequested
 from agent_core.interrupt import CancelToken
+from agent_core.memory.session_memory import MemoryEdit, MemoryRewound, edits_in, make_edits
 from agent_core.memory.store import MemoryStore
-from agent_core.memory.undoing import MemoryEdit, MemoryRewound, edits_in, make_edits
-from agent_core.sessions.events.replay import replayed
-from agent_core.sessions.files.paths import shown_path
-from agent_core.sessions.kept_state import KeptState
+from agent_core.sessions.checkpoints.file_states import shown_path
+from agent_core.sessions.checkpoints.undo import FileOutcome, FileStep, Rewinder, RewindPlan, RewindReport
+from agent_core.sessions.checkpoints.undo_plan import BY_CHANCE, RewindKind
 from agent_core.sessions.library import SessionLibrary
-from agent_core.sessions.live.sqlite_store import PATIENCE
-from agent_core.sessions.records import COMPACTED, RESET
-from agent_core.sessions.rewind.plan import BY_CHANCE
-from agent_core.sessions.rewind.records import RewindKind
-from agent_core.sessions.rewind.rewinder import FileOutcome, FileStep, Rewinder, RewindPlan, RewindReport
+from agent_core.sessions.records import COMPACTED, RESET, KeptState
+from agent_core.sessions.replay import replayed
+from agent_core.sessions.sqlite_store import PATIENCE
 from tools.approval.actions import WritePath
 from tools.approval.questions import Answer, Question
 from tools.context import TodoItem

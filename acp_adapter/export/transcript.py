@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from acp_adapter.format import count, dollars, duration, whole
 from acp_adapter.tools import card_details, look_of
+from agent_core.batch.trajectories import conversations
 from agent_core.calls.live_output import readable_error
 from agent_core.events import (
     AgentText,
@@ -31,7 +32,6 @@ from agent_core.events import (
 from agent_core.messages import INTERRUPTED_RESULT, is_interrupted, text_of
 from agent_core.prompt_parts import SaidPart, SaidText
 from agent_core.providers.base import Usage
-from agent_core.sessions.events.message_events import events_from_messages
 from agent_core.sessions.records import (
     COMMAND,
     COMPACTED,
@@ -42,7 +42,7 @@ from agent_core.sessions.records import (
     Transcript,
     TurnRecord,
 )
-from agent_core.trajectories.sharegpt import conversations
+from agent_core.sessions.replay import events_from_messages
 from tools.context import TodoItem
 from tools.light_dataclass import dataclass
 from tools.redaction import Redact, redact

@@ -20,8 +20,8 @@ from agent_core.mcp.names import PREFIX
 from agent_core.providers.base import ModelRequest, Provider, Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.errors import ClassifiedError, classify
+from agent_core.providers.json_fragments import RequestParts
 from agent_core.providers.lessons import Lessons, tool_lesson
-from agent_core.providers.made_once import RequestParts
 from tools.light_dataclass import dataclass
 
 _MOST = 30

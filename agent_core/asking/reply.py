@@ -14,7 +14,7 @@ from agent_core.asking.habits import WRITTEN, Habits
 from agent_core.asking.thoughts_in_text import Piece, ThoughtReader
 from agent_core.callbacks import AgentCallbacks
 from agent_core.errors import ProviderProtocolError
-from agent_core.memory.scrubber import Scrubber
+from agent_core.memory.provider import Scrubber
 from agent_core.messages import Message, SealedItems, ToolCall, assistant_message, tool_call
 from agent_core.providers.base import (
     Finished,

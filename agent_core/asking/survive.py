@@ -19,7 +19,7 @@ from agent_core.asking.route import TurnRoute
 from agent_core.asking.trials import Trials
 from agent_core.asking.view import Omissions, has_images, has_sealed, rough_tokens
 from agent_core.callbacks import AgentCallbacks, CallFinished, Status, StatusKind
-from agent_core.compressing.turn_compression import TurnCompression
+from agent_core.compaction.session_compaction import TurnCompression
 from agent_core.errors import ModelFailed, ProviderError, TurnInterrupted
 from agent_core.interrupt import CancelToken
 from agent_core.messages import assistant_message, injected_message

@@ -12,7 +12,7 @@ from dataclasses import field, replace
 
 from agent_core.asking.policy import Change
 from agent_core.asking.view import Omissions
-from agent_core.compressing.turn_compression import TurnCompression
+from agent_core.compaction.session_compaction import TurnCompression
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.errors import ClassifiedError

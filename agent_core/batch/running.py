@@ -18,8 +18,7 @@ from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_core.batch.items import Item
-from agent_core.batch.outcome import Outcome, Status
+from agent_core.batch.batch import Item, Outcome, Status
 from agent_core.config import ConfigSource, Overrides
 from agent_core.errors import HermesError
 from agent_core.home import Home
@@ -28,8 +27,8 @@ from tools.light_dataclass import dataclass
 
 # What an agent is made of is loaded where one runs: whoever hands the items out needs none of it.
 if TYPE_CHECKING:
+    from agent_core.batch.trajectories import Run
     from agent_core.factory import AgentFactory
-    from agent_core.trajectories.log import Run
     from agent_core.turn.result import ConversationResult
     from tools.approval.policy import Mode
 
@@ -69,7 +68,7 @@ class _Kept:
 
 def run_item(item: Item, plan: Plan) -> Outcome:
     """Run one item to its end; it does not raise, whatever goes wrong."""
-    from agent_core.trajectories.log import line_of  # noqa: PLC0415
+    from agent_core.batch.trajectories import line_of  # noqa: PLC0415
 
     began, kept = time.time(), _Kept()
     session_id, cwd = uuid.uuid4().hex, item.cwd or plan.directory / "work" / item.id
@@ -123,8 +122,8 @@ def _status(stop: str, timed_out: bool) -> Status:
 def _converse(
     item: Item, plan: Plan, cwd: Path, *, session_id: str, token: CancelToken, kept: _Kept
 ) -> ConversationResult:
-    from agent_core.choices import SessionChoices  # noqa: PLC0415
     from agent_core.providers.available_models import resolve_chosen  # noqa: PLC0415
+    from agent_core.settings.options import SessionChoices  # noqa: PLC0415
 
     config, factory = _factories().of(plan)
     if item.model:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent_core.compressing.engines import with_engine
+from agent_core.compaction.compactor import with_engine
 from agent_core.delegation.settings import DelegationSettings
 from agent_core.errors import HermesError
 from agent_core.services import SessionServices
@@ -24,7 +24,7 @@ from tools.toolsets import select, wrong_names
 if TYPE_CHECKING:
     from agent_core.agent import AIAgent
     from agent_core.guardrails import Thresholds
-    from agent_core.prompt.settings import PromptSettings
+    from agent_core.prompt.layers import PromptSettings
     from agent_core.providers.base import Usage
     from agent_core.turn.loop import Target, TurnLoop
 
@@ -206,7 +206,7 @@ def _own_tools(services: SessionServices, workspace: Workspace) -> Toolbox:
 
 
 def _system_prompt(plan: Plan, parent: Parent, services: SessionServices, workspace: Workspace) -> str:
-    from agent_core.prompt.session_prompt import session_prompt  # noqa: PLC0415 - not before the first sub-agent
+    from agent_core.prompt.layers import session_prompt  # noqa: PLC0415 - not before the first sub-agent
 
     choice = plan.target.route.members[0].choice
     entries = select(plan.toolsets, plan.disabled, workspace.tools)

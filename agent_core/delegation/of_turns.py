@@ -9,7 +9,7 @@ from tools.light_dataclass import dataclass
 if TYPE_CHECKING:
     from agent_core.delegation.settings import DelegationSettings
     from agent_core.guardrails import Thresholds
-    from agent_core.prompt.settings import PromptSettings
+    from agent_core.prompt.layers import PromptSettings
     from agent_core.sessions.store import SessionStore
     from agent_core.turn.loop import TurnLoop
     from agent_core.turn.turn import Turn

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_core.settings.delegation import DelegationPart
+from agent_core.settings.sections import DelegationPart
 from tools.context import DelegationLimits
 from tools.light_dataclass import dataclass
 

@@ -16,7 +16,7 @@ from agent_core.far_copy.session_copy import SessionCopy
 from agent_core.far_copy.state import State, Store, tidy_states
 from agent_core.far_copy.telling import MEGABYTE
 from agent_core.home import user_cache
-from agent_core.settings.environments import TerminalPart
+from agent_core.settings.sections import TerminalPart
 from tools.approval.actions import ReadPath
 from tools.approval.policy import Rules, denied_by
 from tools.approval.sensitive import why_sensitive

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from agent_core.hooks.hook import NOTHING, HookFailed, Permission, Verdict
-from agent_core.hooks.names import HookName
+from agent_core.settings.hooks import HookName
 from tools.result import ToolResult
 
 LONGEST_TEXT = 20_000

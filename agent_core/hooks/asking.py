@@ -10,7 +10,7 @@ from typing import Any
 
 from agent_core.hooks.bounded import in_background
 from agent_core.hooks.hook import NOTHING, Hook, HookCall, HookFailed, Verdict
-from agent_core.hooks.names import HookName
+from agent_core.settings.hooks import HookName
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt

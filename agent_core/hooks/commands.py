@@ -7,9 +7,8 @@ from pathlib import Path
 
 from agent_core.hooks.hook import Hook, HookCall, Verdict
 from agent_core.hooks.json_forms import from_run, to_json
-from agent_core.hooks.names import event_of
 from agent_core.hooks.process import run_command
-from agent_core.settings.hooks import CommandHookPart
+from agent_core.settings.hooks import CommandHookPart, event_of
 from tools.environments.child_env import child_environment
 from tools.environments.guardian import Guardian
 from tools.environments.program_finder import PROGRAMS

@@ -8,7 +8,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
-from agent_core.hooks.names import HookName, names_of_tool
+from agent_core.settings.hooks import HookName, names_of_tool
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
 from tools.result import ToolResult

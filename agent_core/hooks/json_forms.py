@@ -10,8 +10,8 @@ from typing import Any
 
 from agent_core.hooks.answers import LONGEST_TEXT, verdict_of
 from agent_core.hooks.hook import NOTHING, HookCall, HookFailed, Verdict
-from agent_core.hooks.names import COMMUNITY, HookName, community_tool
 from agent_core.hooks.process import Ran
+from agent_core.settings.hooks import COMMUNITY, HookName, community_tool
 from tools.os_compat import absolute
 
 _BLOCKED = 2

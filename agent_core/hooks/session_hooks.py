@@ -10,7 +10,7 @@ from typing import Any
 from agent_core.errors import HookRefused
 from agent_core.hooks.asking import HookAsker, HookedSession, HookSet
 from agent_core.hooks.call_hooks import CallHooks, CallsUnderWay
-from agent_core.hooks.names import HookName
+from agent_core.settings.hooks import HookName
 from tools.ports import Interrupt
 
 

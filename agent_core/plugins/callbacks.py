@@ -9,8 +9,8 @@ from typing import Any
 from agent_core.hooks.answers import verdict_of
 from agent_core.hooks.bounded import bounded
 from agent_core.hooks.hook import NOTHING, Hook, HookCall, HookFailed, Verdict
-from agent_core.hooks.names import OBSERVERS, event_of, near_names
 from agent_core.plugins.offers import CommandCall, Prompt
+from agent_core.settings.hooks import OBSERVERS, event_of, near_names
 from tools.ports import Interrupt
 
 Callback = Callable[..., Any]

@@ -14,7 +14,7 @@ from agent_core.plugins.offers import Offers, PluginCommand, Prompt
 from tools.registry import HookKind, ToolRegistry, Toolset
 
 if TYPE_CHECKING:
-    from agent_core.compressing.engines import MakeEngine
+    from agent_core.compaction.compactor import MakeEngine
     from agent_core.memory.provider import MakeProvider
 
 _COMMAND = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -160,11 +160,11 @@ class PluginContext:
             self.offers.memories[name or self.name] = make
 
     def register_context_engine(self, make: MakeEngine, name: str = "") -> None:
-        """Offer who compresses, for the setting `compression.engine` (`agent_core.context.engine`).
+        """Offer who compresses, for the setting `compression.engine` (`agent_core.compaction.engine`).
 
         Args:
             make: makes the engine of one session, of the settings, the session's id, and what takes secrets out of
-                text (`agent_core.compressing.engines.MakeEngine`).
+                text (`agent_core.compaction.compactor.MakeEngine`).
             name: what the setting calls it; the plugin's own name if left out.
 
         Raises:

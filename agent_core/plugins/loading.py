@@ -114,7 +114,7 @@ def _imported(candidate: Candidate) -> object:
 def _take_engines(offers: Offers) -> None:
     if not offers.engines:
         return
-    from agent_core.compressing.engines import ENGINES  # noqa: PLC0415 - few plugins bring one
+    from agent_core.compaction.compactor import ENGINES  # noqa: PLC0415 - few plugins bring one
 
     for name, make in offers.engines.items():
         if name in ENGINES:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from agent_core.compressing.engines import MakeEngine
+    from agent_core.compaction.compactor import MakeEngine
     from agent_core.hooks.hook import Hook
     from agent_core.memory.provider import MakeProvider
 

@@ -26,8 +26,7 @@ from agent_core.providers.base import (
 )
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.http_provider import DONE, character_count
-from agent_core.providers.made_once import RequestParts
-from agent_core.providers.pieces import Piece, Pieces
+from agent_core.providers.json_fragments import Piece, Pieces, RequestParts
 from agent_core.providers.protocol import (
     Decoder,
     WireProtocol,

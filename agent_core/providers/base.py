@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any, Literal, Protocol
 
 from agent_core.messages import Message
-from agent_core.providers.made_once import RequestParts
+from agent_core.providers.json_fragments import RequestParts
 from tools.light_dataclass import dataclass
 
 ApiMode = Literal["chat_completions", "anthropic_messages", "codex_responses", "bedrock_converse", "offline"]

@@ -57,7 +57,7 @@ def make_provider(choice: ModelChoice, lessons: Lessons | None = None) -> Provid
 
         return BedrockProvider(choice, lessons)
     if choice.transport == "sdk":
-        from agent_core.providers.sdk.provider import SdkProvider  # noqa: PLC0415
+        from agent_core.providers.sdk_provider import SdkProvider  # noqa: PLC0415
 
         return SdkProvider(choice, _protocol(choice), lessons)
     from agent_core.providers.http_provider import HttpProvider  # noqa: PLC0415

@@ -21,8 +21,8 @@ from agent_core.providers.base import (
     ToolCallStarted,
 )
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.json_fragments import body_json, body_parts
 from agent_core.providers.lessons import Lessons
-from agent_core.providers.pieces import body_json, body_parts
 from agent_core.providers.protocol import Decoder, WireProtocol
 from agent_core.providers.transport_errors import SdkErrors, failure_of, refused, reported_error, translated
 from tools.quick_json import whole_text
@@ -383,7 +383,7 @@ class HttpStream:
             try:
                 yield from self._answer(abort)
             except ProviderStatusError as problem:
-                from agent_core.providers.refused_fields import refused_field  # noqa: PLC0415 - few are
+                from agent_core.providers.lessons import refused_field  # noqa: PLC0415 - few are
 
                 # A refusal that stays the same was about something else.
                 is_new = problem.body != refusal and len(learned) < _MOST_REFUSALS

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from agent_core.messages import Content, ImagePart, Message, Part, TextPart, text_of
 from agent_core.providers.base import Finished, FinishReason, ModelRequest, ReasoningEffort, StreamEvent
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.json_fragments import GroupedOnce, RequestParts
 from agent_core.providers.lessons import DOCUMENTS, IMAGES, RECORDINGS
-from agent_core.providers.made_once import GroupedOnce, RequestParts
 from agent_core.providers.transport_errors import answer_broken, broken_off
 from tools.light_dataclass import dataclass
 

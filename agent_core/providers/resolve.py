@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from agent_core.errors import AuthRequired, KeyMissing, SettingsError
-from agent_core.kept_variables import KeptVariables
 from agent_core.providers.base import ApiMode, ModelRequest, ReasoningEffort
 from agent_core.providers.catalog import (
     ALIASES,
@@ -32,6 +31,7 @@ from agent_core.providers.catalog import (
     unknown_provider,
 )
 from agent_core.providers.choice import DEFAULT_STALL, ModelChoice, ModelFacts, Transport
+from agent_core.settings.keyring import KeptVariables
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class Server:
         if self.entry is not None and self.entry.base_url:
             return self.entry.base_url
         if self.name in _IN_CLOUDS:
-            from agent_core.providers.sdk.clouds import cloud_address  # noqa: PLC0415 - few people need it
+            from agent_core.providers.choice import cloud_address  # noqa: PLC0415 - few people need it
 
             return cloud_address(self.name, environ)
         return self.service.base_url if self.service is not None else ""

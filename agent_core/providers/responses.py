@@ -25,7 +25,7 @@ from agent_core.providers.base import (
 from agent_core.providers.catalog import takes_temperature
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.http_provider import DONE
-from agent_core.providers.pieces import Piece, Pieces
+from agent_core.providers.json_fragments import Piece, Pieces
 from agent_core.providers.protocol import (
     Decoder,
     WireProtocol,

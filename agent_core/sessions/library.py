@@ -3,29 +3,95 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
+import re
+import shutil
 import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_core.errors import HermesError, StoreError, UnknownSession
 from agent_core.home import Home
-from agent_core.sessions.archive.archive import SessionArchive
-from agent_core.sessions.background.kept import KeptBackground
-from agent_core.sessions.daily import DAY, Daily
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.files.blobs import BlobStore
-from agent_core.sessions.live.leases import is_alive, refuse_living
-from agent_core.sessions.live.live_sessions import Unsaved
-from agent_core.sessions.live.sqlite_store import SqliteSessionStore
-from agent_core.sessions.outputs import SavedOutputs
+from agent_core.sessions.archive import SessionArchive
+from agent_core.sessions.checkpoints.blobs import BlobStore
+from agent_core.sessions.database import Database
+from agent_core.sessions.housekeeping import DAY, Daily
+from agent_core.sessions.leases import is_alive, refuse_living
 from agent_core.sessions.records import SessionRecord
+from agent_core.sessions.sqlite_store import KeptBackground, SqliteSessionStore
+from agent_core.sessions.write_queue import Unsaved
 from tools.agent_ports import SessionRecall
 
 if TYPE_CHECKING:
-    from agent_core.sessions.files.versions import FileVersions
-    from agent_core.sessions.rewind.rewinder import Rewinder
+    from agent_core.sessions.checkpoints.undo import Rewinder
+    from agent_core.sessions.checkpoints.versions import FileVersions
+
+
+# Files with the outputs that were too long to show: a directory for each session, a file for each tool call.
 
 log = logging.getLogger(__name__)
+
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
+_HASH_LENGTH = 32
+_MAX_AGE = 7 * 86_400.0
+
+
+class SavedOutputs:
+    """The files below `root`. They go with their session or after seven days; its model may read them too."""
+
+    def __init__(self, root: Path, clock: Callable[[], float] = time.time) -> None:
+        self._root = root
+        self._clock = clock
+
+    def directory_of(self, session_id: str) -> Path:
+        """Where all outputs of a session go; nothing is made."""
+        return self._root / _file_name(session_id)
+
+    def file_of(self, session_id: str, call_id: str) -> Path:
+        """Where the output of a call goes; nothing is made."""
+        return self.directory_of(session_id) / f"{_file_name(call_id)}.txt"
+
+    def transcript_of(self, session_id: str) -> Path:
+        """Where the conversation goes that hooks may read; nothing is made."""
+        return self.directory_of(session_id) / "transcript.jsonl"
+
+    def drop(self, session_id: str) -> None:
+        """Remove the files of a session; what cannot be removed is left for `prune`."""
+        shutil.rmtree(self.directory_of(session_id), ignore_errors=True)
+
+    def prune(self) -> int:
+        """Remove what was not written for seven days; how many files."""
+        before, dropped = self._clock() - _MAX_AGE, 0
+        for directory in self._root.glob("*/"):
+            for file in (*directory.glob("*.txt"), *directory.glob("*.jsonl")):
+                dropped += _drop_if_old(file, before)
+            try:
+                directory.rmdir()
+            except OSError:  # it has newer files
+                continue
+        return dropped
+
+
+def _drop_if_old(file: Path, before: float) -> bool:
+    try:
+        if file.lstat().st_mtime >= before:
+            return False
+        file.unlink()
+    except OSError as problem:
+        log.warning("the old output %s could not be removed: %s", file, problem.strerror)
+        return False
+    return True
+
+
+def _file_name(given: str) -> str:
+    """Ids come from models and editors: only harmless ones are names as they are."""
+    if _PLAIN_NAME.fullmatch(given):
+        return given
+    return hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
+
 
 _LONGEST_WRITE = 10.0
 """Seconds: a file that was touched more lately may be one that a living process is writing."""
@@ -53,7 +119,7 @@ class SessionLibrary:
     @property
     def files(self) -> FileVersions:
         """What files were before they were changed."""
-        from agent_core.sessions.files.versions import FileVersions  # noqa: PLC0415 - with the first tool call
+        from agent_core.sessions.checkpoints.versions import FileVersions  # noqa: PLC0415 - with the first tool call
 
         with self._lock:
             if self._files is None:
@@ -63,14 +129,14 @@ class SessionLibrary:
     @property
     def rewinder(self) -> Rewinder:
         """Takes turns back."""
-        from agent_core.sessions.rewind.rewinder import Rewinder  # noqa: PLC0415 - with the first undo
+        from agent_core.sessions.checkpoints.undo import Rewinder  # noqa: PLC0415 - with the first undo
 
         return Rewinder(self.database, self._blobs)
 
     @property
     def recall(self) -> SessionRecall:
         """Searches all sessions."""
-        from agent_core.sessions.search.recall import SqliteRecall  # noqa: PLC0415 - with the first search
+        from agent_core.sessions.search import SqliteRecall  # noqa: PLC0415 - with the first search
 
         return SqliteRecall(self.database)
 
@@ -148,7 +214,7 @@ class SessionLibrary:
         Raises:
             SessionInUse: another living process prompts it. StoreError: it could not be removed.
         """
-        from agent_core.sessions.files.half_written import drop_half_written, may_be_in  # noqa: PLC0415 - seldom
+        from agent_core.sessions.checkpoints.restore import drop_half_written, may_be_in  # noqa: PLC0415 - seldom
 
         there_was = False
         with contextlib.suppress(UnknownSession):
@@ -188,7 +254,7 @@ class SessionLibrary:
         return unsaved
 
     def _index(self) -> bool:
-        from agent_core.sessions.search.index import index_pending  # noqa: PLC0415 - while nothing else is to do
+        from agent_core.sessions.search_index import index_pending  # noqa: PLC0415 - while nothing else is to do
 
         return index_pending(self.database) > 0
 
@@ -196,7 +262,7 @@ class SessionLibrary:
         """Remove what killed processes have left half done, sessions that were opened and never used, and what files
         and long outputs were too long ago.
         """
-        from agent_core.sessions.files.half_written import drop_half_written, may_be_in  # noqa: PLC0415 - once
+        from agent_core.sessions.checkpoints.restore import drop_half_written, may_be_in  # noqa: PLC0415 - once
 
         self.outputs.prune()
         try:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from agent_core.settings.tools import ToolPart
+from agent_core.settings.sections import ToolPart
 
 Sampling = Literal["ask", "allow", "off"]
 ToolSearch = Literal["auto", "on", "off"]

@@ -8,20 +8,25 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from agent_core.settings.background import BackgroundPart
-from agent_core.settings.code import CodePart
-from agent_core.settings.context import CompressionPart
-from agent_core.settings.delegation import DelegationPart
-from agent_core.settings.environments import TerminalPart
-from agent_core.settings.guardrails import GuardrailSettings
 from agent_core.settings.hooks import HooksPart
 from agent_core.settings.mcp import McpPart, McpServerPart
-from agent_core.settings.memory import MemoryPart
-from agent_core.settings.part import SettingsPart
-from agent_core.settings.prompt import ContextFilesPart
-from agent_core.settings.skills import SkillPart
-from agent_core.settings.telemetry import TelemetryPart
-from agent_core.settings.tools import LspPart, SandboxPart, SecurityPart, WebPart
+from agent_core.settings.sections import (
+    BackgroundPart,
+    CodePart,
+    CompressionPart,
+    ContextFilesPart,
+    DelegationPart,
+    GuardrailSettings,
+    LspPart,
+    MemoryPart,
+    SandboxPart,
+    SecurityPart,
+    SettingsPart,
+    SkillPart,
+    TelemetryPart,
+    TerminalPart,
+    WebPart,
+)
 from tools.approval.rules import rule_text
 
 RuleText = Annotated[str, BeforeValidator(rule_text)]

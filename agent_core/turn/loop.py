@@ -19,9 +19,8 @@ from agent_core.budget import PROGRAMMATIC
 from agent_core.callbacks import AgentCallbacks, Status, Step
 from agent_core.calls.answer_tools import runners_of
 from agent_core.calls.result_images import outcome_of, result_content
-from agent_core.compressing.session_compression import CompressionListeners, SessionCompression
-from agent_core.compressing.turn_compression import TurnCompression
-from agent_core.context.view import shown
+from agent_core.compaction.session_compaction import CompressionListeners, SessionCompression, TurnCompression
+from agent_core.compaction.view import shown
 from agent_core.errors import AuthRequired, ModelFailed, TurnInterrupted
 from agent_core.guardrails import with_warning
 from agent_core.hooks.turn_hooks import TurnHooks, ask_hooked, must_go_on
@@ -34,11 +33,11 @@ from agent_core.messages import (
     tool_call,
     tool_message,
 )
-from agent_core.prompt.context_files.settings import ContextFileSettings
 from agent_core.providers.base import CacheTtl, ModelRequest, ReasoningEffort, Usage
 from agent_core.providers.choice import ModelChoice, is_small
 from agent_core.providers.pricing import cost_of
 from agent_core.services import SessionServices
+from agent_core.settings.project import ContextFileSettings
 from agent_core.turn.ending import CLOSING_NOTE, Ending
 from agent_core.turn.result import STOP, StopReason
 from agent_core.turn.turn import Turn
@@ -413,7 +412,7 @@ class TurnLoop:
 
     def _with_rules(self, turn: Turn, call: ToolCall, result: ToolResult) -> ToolResult:
         """The result with the rules of the sub-folders that the call worked in."""
-        from agent_core.prompt.context_files.region import nested_rules  # noqa: PLC0415 - not before the first call
+        from agent_core.prompt.rules_files import nested_rules  # noqa: PLC0415 - not before the first call
 
         def tell(note: str) -> None:
             if turn.callbacks.status_callback is not None:

@@ -10,7 +10,7 @@ from agent_core.asking.route import Route, TurnRoute
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks
 from agent_core.calls.repeats import Repeats
-from agent_core.context.compaction import Compaction
+from agent_core.compaction.engine import Compaction
 from agent_core.interrupt import CancelToken
 from agent_core.providers.base import Usage
 from agent_core.turn.history import TurnHistory

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agent_core.compressing.engines import ENGINES
+from agent_core.compaction.compactor import ENGINES
 from agent_core.config import ConfigSource
 from agent_core.home import Home
 from agent_core.sessions.library import SessionLibrary

@@ -13,7 +13,7 @@ import pytest
 
 from agent_core.config import ConfigSource, Overrides
 from agent_core.home import Home
-from agent_core.sessions.database.migrating import known_migrations
+from agent_core.sessions.schema import known_migrations
 from tests.support.editor import PLAIN, Editor
 from tests.support.in_memory import serving
 from tests.support.merged_view import MergedView, merged_view

@@ -13,7 +13,7 @@ from acp_adapter.events import MAX_WAITING_CHARS, EventBridge, Outbox
 from acp_adapter.projection import project
 from acp_adapter.tools import Hold
 from agent_core.callbacks import CallFinished, CallOutput, CallRequested, CallRunning, CompressionStep, Status, Step
-from agent_core.context.compaction import Compaction
+from agent_core.compaction.engine import Compaction
 from agent_core.events import (
     AgentText,
     AgentThought,
@@ -32,7 +32,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.messages import INTERRUPTED_RESULT, assistant_message, user_message
 from agent_core.providers.base import Usage
 from agent_core.providers.choice import USUAL_WINDOW
-from agent_core.sessions.memory import NoJournal
+from agent_core.sessions.store import NoJournal
 from tests.support.gate import Gate
 from tests.support.waiting import wait_until
 from tools.context import TodoItem

@@ -17,7 +17,7 @@ from acp_adapter.startup import FILE_NAME, FirstAnswer, Greeting, ServerOptions,
 from agent_core.config import ConfigSource, Configuration, Overrides, load
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
-from agent_core.signed_out import SignedOut
+from agent_core.providers.sign_out import SignedOut
 from tests.support.agent_end import RawClient, raw_client
 from tests.support.editor_host import RpcError
 from tests.support.in_memory import serving

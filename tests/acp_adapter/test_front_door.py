@@ -199,7 +199,7 @@ print(json.dumps(sorted(sys.modules)))
 _OPEN = """
 import json, pathlib, sys
 import acp_adapter.server
-from agent_core.choices import SessionChoices
+from agent_core.settings.options import SessionChoices
 from agent_core.config import ConfigSource, Overrides
 from agent_core.factory import AgentFactory
 from agent_core.home import Home

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.context.facts import collect
+from agent_core.batch.trajectories import conversations
+from agent_core.compaction.facts import collect
 from agent_core.home import Home
 from agent_core.messages import text_of
-from agent_core.sessions.events.message_events import events_from_messages
 from agent_core.sessions.library import SessionLibrary
-from agent_core.trajectories.sharegpt import conversations
+from agent_core.sessions.replay import events_from_messages
 from tests.acp_adapter.commands.talk import Talk
 from tests.support.editor import ZED
 from tests.support.editor_policies import reject

@@ -27,7 +27,7 @@ from agent_core.events import (
     ToolRequested,
     ToolRunning,
 )
-from agent_core.options import Choice, Option
+from agent_core.settings.options import Choice, Option
 from tests.support.sample_events import EVENTS
 from tests.support.wire import check_outgoing
 from tools.context import TodoItem

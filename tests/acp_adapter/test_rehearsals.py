@@ -18,7 +18,7 @@ from agent_core.errors import SettingsError, StoreError
 from agent_core.home import Home
 from agent_core.messages import user_message
 from agent_core.rehearsing import Rehearsed
-from agent_core.sessions.memory import InMemorySessionStore
+from agent_core.sessions.store import InMemorySessionStore
 from tests.support.in_memory import serving
 from tests.support.model_replies import Reply
 from tests.support.model_server import ModelServer

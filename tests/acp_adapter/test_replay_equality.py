@@ -14,8 +14,8 @@ from acp_adapter.permissions import asked_card
 from agent_core.callbacks import CallFinished, CallOutput, CallRequested, CallRunning, Status, Step
 from agent_core.messages import INTERRUPTED_RESULT, assistant_message
 from agent_core.providers.base import Usage
-from agent_core.sessions.events.replay import replayed
 from agent_core.sessions.records import StoredEvent, TurnRecord
+from agent_core.sessions.replay import replayed
 from tests.support.editor_profiles import PROFILES
 from tests.support.journaled import JournaledTurn, shown, transcript_of
 from tests.support.merged_view import MergedView

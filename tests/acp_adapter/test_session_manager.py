@@ -14,7 +14,7 @@ import pytest
 
 from acp_adapter.projection import replay_params
 from agent_core.errors import StoreError
-from agent_core.sessions.database.database import Database
+from agent_core.sessions.database import Database
 from tests.support.editor import PLAIN, ZED, Editor, RpcError
 from tests.support.in_memory import serving
 from tests.support.merged_view import merged_view

@@ -9,7 +9,7 @@ import pytest
 from acp_adapter.auth import CONFIGURED, SETUP
 from agent_core.config import ConfigSource
 from agent_core.home import Home
-from agent_core.signed_out import SignedOut
+from agent_core.providers.sign_out import SignedOut
 from tests.support.editor import MINIMAL, ZED, Editor, RpcError
 from tests.support.in_memory import EditorFactory, serving
 from tests.support.settings_files import configure

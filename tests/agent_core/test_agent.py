@@ -19,7 +19,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.messages import assistant_message, tool_call, user_message
 from agent_core.providers.base import Finished, ReasoningDelta, TextDelta, Usage, UsageReport
 from agent_core.providers.factory import make_provider
-from agent_core.sessions.memory import InMemorySessionStore
+from agent_core.sessions.store import InMemorySessionStore
 from tests.support.agents import Ears, assert_well_formed, in_background, make_agent, roles
 from tests.support.choices import choice_for
 from tests.support.model_server import Hang, Reply

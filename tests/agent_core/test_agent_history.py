@@ -12,11 +12,11 @@ from agent_core.errors import ModelFailed, ProviderConnectionError, StoreError
 from agent_core.interrupt import CancelToken
 from agent_core.messages import INTERRUPTED_TURN, assistant_message, tool_call, user_message
 from agent_core.providers.base import Finished, ReasoningDelta, TextDelta, ToolCallStarted
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.live import live_sessions
-from agent_core.sessions.live.housekeeping import Rhythm
-from agent_core.sessions.live.sqlite_store import SqliteSessionStore
-from agent_core.sessions.memory import InMemorySessionStore
+from agent_core.sessions import write_queue
+from agent_core.sessions.database import Database
+from agent_core.sessions.housekeeping import Rhythm
+from agent_core.sessions.sqlite_store import SqliteSessionStore
+from agent_core.sessions.store import InMemorySessionStore
 from tests.support.agents import JournalStore, assert_well_formed, in_background, make_agent, roles
 from tests.support.scripted_provider import Hold, says, uses
 
@@ -357,7 +357,7 @@ def test_a_turn_that_waits_for_room_can_be_cancelled(tmp_path):
 
 
 def test_a_full_queue_lets_the_turn_go_on_once_the_database_takes_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(live_sessions, "MOST_BYTES", 1)
+    monkeypatch.setattr(write_queue, "MOST_BYTES", 1)
     database = Database(tmp_path / "hermes-acp.db", patience=0.0)
     store = SqliteSessionStore(database, rhythm=Rhythm(patience=0.0, retry=0.01, backlog=0.01))
     store.create("s", str(tmp_path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_core.providers.choice import Dialect, ModelFacts
-from agent_core.sessions.memory import InMemorySessionStore
+from agent_core.sessions.store import InMemorySessionStore
 from tests.support.agents import Ears, assert_well_formed
 from tests.support.model_server import Reply, Status
 from tests.support.wire_agents import PROTOCOLS, wired

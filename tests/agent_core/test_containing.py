@@ -11,7 +11,7 @@ import pytest
 
 from agent_core.containing import containment_of
 from agent_core.errors import SettingsError
-from agent_core.settings.tools import SandboxPart
+from agent_core.settings.sections import SandboxPart
 from tools.environments.containment import Containment
 from tools.environments.sandbox import kernel
 from tools.environments.sandbox.network.hosts import HostRules
@@ -67,7 +67,7 @@ _LOOK = f"""
 import sys
 from pathlib import Path
 from agent_core.containing import containment_of, load_sandbox
-from agent_core.settings.tools import SandboxPart
+from agent_core.settings.sections import SandboxPart
 
 def loaded():
     return [name for name in sys.modules if name in {sorted(_LATE)}]

@@ -11,8 +11,7 @@ import pytest
 from agent_core.elsewhere import denied_there, elsewhere_of, is_copied
 from agent_core.errors import SettingsError
 from agent_core.interrupt import CancelToken
-from agent_core.prompt.session_prompt import session_prompt
-from agent_core.prompt.settings import PromptSettings
+from agent_core.prompt.layers import PromptSettings, session_prompt
 from agent_core.settings.model import Settings
 from agent_core.workspace import CallIdentity, local_workspace
 from tests.support.choices import choice_for

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource, Overrides
 from agent_core.errors import AuthRequired, ModelFailed
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
 from agent_core.providers.token_store import FILE_NAME, OAuthToken, TokenStore
 from agent_core.services import SessionServices
+from agent_core.settings.options import SessionChoices
 from tests.support.agents import Ears, in_background
 from tests.support.model_server import Gate, ModelServer, Reply, Status
 from tests.support.settings_files import configure, use_model

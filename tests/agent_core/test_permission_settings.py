@@ -6,8 +6,7 @@ import pytest
 
 from agent_core.config import load
 from agent_core.home import Home
-from agent_core.permission_settings import permission_settings
-from agent_core.project_policy import ProjectPolicy, read_project_policy
+from agent_core.settings.project import ProjectPolicy, permission_settings, read_project_policy
 from tests.support.settings_files import configure
 
 

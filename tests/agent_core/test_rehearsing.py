@@ -9,19 +9,18 @@ from typing import Any
 import pytest
 
 from agent_core.asking.view import Omissions
-from agent_core.context import tokens
-from agent_core.context.view import shown
+from agent_core.compaction import tokens
+from agent_core.compaction.view import shown
 from agent_core.messages import Message, assistant_message, tool_call, tool_message, user_message
 from agent_core.providers import chat_completions
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.chat_completions import CHAT_COMPLETIONS
 from agent_core.providers.http_provider import HttpProvider
-from agent_core.providers.made_once import RequestParts
-from agent_core.providers.pieces import body_json
+from agent_core.providers.json_fragments import RequestParts, body_json
 from agent_core.rehearsing import Asked, Rehearsed, recall, rehearse
 from agent_core.services import SessionServices
-from agent_core.sessions.kept_state import KeptState
-from agent_core.sessions.memory import InMemorySessionStore
+from agent_core.sessions.records import KeptState
+from agent_core.sessions.store import InMemorySessionStore
 from tests.support.choices import choice_for
 from tests.support.session_database import Desk
 

@@ -15,9 +15,9 @@ import pytest
 from agent_core.agent import AIAgent
 from agent_core.asking.survive import Patience
 from agent_core.containing import containment_of
-from agent_core.permission_settings import PermissionSettings
 from agent_core.providers.offline import OfflineProvider
-from agent_core.settings.tools import SandboxPart
+from agent_core.settings.project import PermissionSettings
+from agent_core.settings.sections import SandboxPart
 from agent_core.workspace import local_workspace
 from tests.support.delegating import delegates
 from tests.support.tool_context import unfenced

@@ -9,9 +9,9 @@ import pytest
 from agent_core.config import load
 from agent_core.errors import AuthRequired
 from agent_core.home import Home
+from agent_core.providers.sign_out import SignedOut, SignOutFailed, sign_out
 from agent_core.providers.token_store import FILE_NAME as TOKENS_FILE
 from agent_core.providers.token_store import OAuthToken, TokenStore
-from agent_core.signed_out import SignedOut, SignOutFailed, sign_out
 from tests.support.settings_files import configure
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from agent_core import system_keyring
 from agent_core.config import ConfigSource, Configuration, load
 from agent_core.errors import SettingsError
 from agent_core.home import Home
-from agent_core.kept_variables import KeptVariables
 from agent_core.known_secrets import teach
 from agent_core.providers.resolve import resolve_model
+from agent_core.settings import keyring as system_keyring
+from agent_core.settings.keyring import KeptVariables
 from tests.support.settings_files import configure
 from tools.errors import install_line
 from tools.redaction import Redactor

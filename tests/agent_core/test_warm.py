@@ -13,7 +13,7 @@ from tests.support.settings_files import use_model
 _PROGRAM = """
 import json, sys
 from pathlib import Path
-from agent_core.choices import SessionChoices
+from agent_core.settings.options import SessionChoices
 from agent_core.config import ConfigSource
 from agent_core.factory import AgentFactory
 from agent_core.home import Home

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from agent_core.messages import Message, repaired
-from agent_core.sessions.database.bodies import unpack
+from agent_core.sessions.database import unpack
 from tests.e2e.conftest import EditorFactory
 from tests.support.editor import PLAIN, ZED, Editor
 from tests.support.editor_policies import never

@@ -7,9 +7,8 @@ import json
 import sqlite3
 from contextlib import closing
 
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.database.migrating import known_migrations
-from agent_core.sessions.database.opening import OpenOptions
+from agent_core.sessions.database import Database
+from agent_core.sessions.schema import OpenOptions, known_migrations
 from tests.faults.scene import Act, Scene, says
 from tests.faults.stage import Stage
 from tests.support.chaos_remains import eventually

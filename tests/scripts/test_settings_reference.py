@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import Field
 
-from agent_core.project_policy import MAY_NARROW
 from agent_core.settings.model import Settings
+from agent_core.settings.project import MAY_NARROW
 from scripts.settings_reference import BEGIN, END, _row, keys, main, reference, with_reference
 from tests.support.doc_links import documents
 from tests.support.each import each

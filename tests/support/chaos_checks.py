@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from agent_core.sessions.database.bodies import unpack
+from agent_core.sessions.database import unpack
 from tests.support.merged_view import MergedView
 
 _ROUND = re.compile(r"All of (r\d+) is done\.")

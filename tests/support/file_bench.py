@@ -10,13 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agent_core.messages import Message, assistant_message, user_message
-from agent_core.sessions.database.bodies import pack
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.files.blobs import BlobStore
-from agent_core.sessions.files.call_history import CallHistory
-from agent_core.sessions.files.versions import FileVersions, VersionLimits
-from agent_core.sessions.live.sqlite_store import SqliteSessionStore
-from agent_core.sessions.rewind.rewinder import FileStep, Rewinder, RewindReport
+from agent_core.sessions.checkpoints.blobs import BlobStore
+from agent_core.sessions.checkpoints.undo import FileStep, Rewinder, RewindReport
+from agent_core.sessions.checkpoints.versions import FileVersions, VersionLimits
+from agent_core.sessions.checkpoints.writer import CallHistory
+from agent_core.sessions.database import Database, pack
+from agent_core.sessions.sqlite_store import SqliteSessionStore
 from tools.environments.local_files import LocalFileSystem
 from tools.ports import CommandSpec
 

@@ -7,9 +7,8 @@ import random
 import sqlite3
 from pathlib import Path
 
-from agent_core.sessions.database.bodies import pack
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.files.blobs import BlobStore
+from agent_core.sessions.checkpoints.blobs import BlobStore
+from agent_core.sessions.database import Database, pack
 
 
 def fill(path: Path, sessions: int = 20, turns: int = 5, body: int = 600) -> None:

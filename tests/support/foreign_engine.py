@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from agent_core.context.compaction import Compaction
-from agent_core.context.engine import Compressed, CompressionRequest, Summarise, WindowUse
+from agent_core.compaction.engine import Compaction, Compressed, CompressionRequest, Summarise, WindowUse
 from agent_core.messages import user_message
 
 

@@ -15,9 +15,9 @@ from agent_core.events import SessionEvent, UserSaid
 from agent_core.interrupt import CancelToken
 from agent_core.prompt_parts import SaidText
 from agent_core.providers.pricing import Spent
-from agent_core.sessions.database.bodies import pack, unpack
-from agent_core.sessions.events.event_codec import decode
-from agent_core.sessions.events.journal import JournalRow, TurnJournal
+from agent_core.sessions.database import pack, unpack
+from agent_core.sessions.event_codec import decode
+from agent_core.sessions.journal import JournalRow, TurnJournal
 from agent_core.sessions.records import SessionRecord, StoredEvent, StoredMessage, Transcript, TurnRecord
 from tests.support.gate import Gate
 from tests.support.merged_view import MergedView

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
 from agent_core.services import SessionServices
+from agent_core.settings.options import SessionChoices
 from tests.support.model_replies import Scripted
 from tests.support.model_server import ModelServer, Reply, ToolCall
 from tests.support.settings_files import use_model

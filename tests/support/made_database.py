@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from agent_core.home import Home
-from agent_core.sessions.database.database import Database
+from agent_core.sessions.database import Database
 
 
 def put_database(root: Path) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent_core.context.estimate import text_tokens
+from agent_core.compaction.tokens import text_tokens
 
 _LEAST, _STEP, _LOOK_BACK = 1_024, 128, 20
 _MARKER = "cache_control"

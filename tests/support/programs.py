@@ -22,7 +22,7 @@ from agent_core.containing import containment_of
 from agent_core.interrupt import CancelToken
 from agent_core.providers.lessons import Lessons
 from agent_core.services import SessionServices
-from agent_core.settings.tools import SandboxPart
+from agent_core.settings.sections import SandboxPart
 from agent_core.turn.turn import Turn
 from agent_core.workspace import Workspace, local_workspace
 from tests.support.agents import TEST_TOOLS, Ears

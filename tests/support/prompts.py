@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_core.prompt.context_files.loaded import ContextFile, ContextFiles, LeftOut
-from agent_core.prompt.facts import PromptFacts
+from agent_core.prompt.environment import PromptFacts
+from agent_core.prompt.rules_files import ContextFile, ContextFiles, LeftOut
 from tools.environments.git import GitState
 
 CWD = Path("/srv/projects/shop-backend")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent_core.context.estimate import message_tokens, tools_tokens
+from agent_core.compaction.tokens import message_tokens, tools_tokens
 from tests.support.long_turn import bodies_of
 from tests.support.model_replies import Recorded, Reply, ToolCall
 

@@ -27,8 +27,8 @@ from agent_core.events import (
     ToolRunning,
     UserSaid,
 )
-from agent_core.options import Choice, ChoiceGroup, Option
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
+from agent_core.settings.options import Choice, ChoiceGroup, Option
 from tools.context import TodoItem
 from tools.result import ShownDiff, ShownOutput, ShownText, ToolResult
 

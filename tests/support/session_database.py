@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.errors import StoreError
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.live.housekeeping import Rhythm
-from agent_core.sessions.live.leases import ProcessIdentity
-from agent_core.sessions.live.sqlite_store import SqliteSessionStore
+from agent_core.sessions.database import Database
+from agent_core.sessions.housekeeping import Rhythm
+from agent_core.sessions.leases import ProcessIdentity
+from agent_core.sessions.sqlite_store import SqliteSessionStore
 
 
 @dataclass

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from agent_core.events import AgentText
 from agent_core.messages import assistant_message, user_message
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.live.sqlite_store import SqliteSessionStore
+from agent_core.sessions.database import Database
+from agent_core.sessions.sqlite_store import SqliteSessionStore
 
 
 def main() -> None:

@@ -13,14 +13,11 @@ from pathlib import Path
 from agent_core.events import AgentText, UserSaid
 from agent_core.messages import Message, assistant_message, tool_call, tool_message, user_message
 from agent_core.prompt_parts import SaidText
-from agent_core.sessions.database.bodies import pack
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.events.call_codec import CallSoFar
-from agent_core.sessions.events.event_codec import Item, encode
-from agent_core.sessions.live.leases import claim
-from agent_core.sessions.live.message_rows import insert_message, packed
-from agent_core.sessions.live.turn_rows import close_turn, insert_turn, write_events
+from agent_core.sessions.database import Database, pack
+from agent_core.sessions.event_codec import CallSoFar, Item, encode
+from agent_core.sessions.leases import claim
 from agent_core.sessions.records import Hidden
+from agent_core.sessions.rows import close_turn, insert_message, insert_turn, packed, write_events
 from tools.result import ToolResult
 
 ROOT = Path(__file__).parents[2]
@@ -137,8 +134,8 @@ def held_elsewhere(database: Database, session_id: str) -> Iterator[int]:
 _HOLD = f"""
 import sys
 from pathlib import Path
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.live.leases import ProcessIdentity, {claim.__name__}
+from agent_core.sessions.database import Database
+from agent_core.sessions.leases import ProcessIdentity, {claim.__name__}
 database = Database(Path(sys.argv[1]))
 with database.write() as connection:
     claim(connection, sys.argv[2], ProcessIdentity.current("another program"), 1e12)

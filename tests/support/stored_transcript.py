@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agent_core.sessions.archive.archive import SessionArchive
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.kept_state import KeptState
-from agent_core.sessions.live.sqlite_store import SqliteSessionStore
-from agent_core.sessions.records import NewSession, Transcript
+from agent_core.sessions.archive import SessionArchive
+from agent_core.sessions.database import Database
+from agent_core.sessions.records import KeptState, NewSession, Transcript
+from agent_core.sessions.sqlite_store import SqliteSessionStore
 
 
 def store_transcript(

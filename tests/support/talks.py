@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_core.messages import Message, assistant_message, tool_call, tool_message, user_message
-from agent_core.sessions.database.bodies import pack
-from agent_core.sessions.database.database import Database
+from agent_core.sessions.database import Database, pack
 
 NOW = 1_800_000_000.0
 """The time that tests of searching take for now."""

@@ -16,7 +16,6 @@ from acp_adapter.session import SessionManager, SessionState, Ticket
 from acp_adapter.startup import SessionSeed
 from acp_adapter.turn import Prompt, TurnRunner
 from agent_core.agent import AIAgent
-from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource
 from agent_core.events import AgentText, SessionEvent
 from agent_core.factory import AgentFactory
@@ -26,7 +25,8 @@ from agent_core.messages import Message
 from agent_core.prompt_parts import SaidText
 from agent_core.providers.offline import OfflineProvider
 from agent_core.services import SessionServices
-from agent_core.sessions.events.replay import replayed
+from agent_core.sessions.replay import replayed
+from agent_core.settings.options import SessionChoices
 from agent_core.workspace import Workspace
 from tests.support.agent_end import AgentEnd, RawClient
 from tests.support.gate import Gate

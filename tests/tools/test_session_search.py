@@ -12,8 +12,8 @@ import pytest
 import tools.session_search
 from agent_core.messages import Message, tool_call
 from agent_core.services import SessionServices, TurnServices
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.search.recall import SqliteRecall
+from agent_core.sessions.database import Database
+from agent_core.sessions.search import SqliteRecall
 from tests.support.services import turn_services
 from tests.support.talks import NOW, Talks, answered, printed
 from tests.support.tool_context import call, error_of, make_context, payload

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agent_core.mcp.specs import ServerSpec
     from agent_core.mcp.token_file import ServerTokens
     from agent_core.providers.choice import ModelChoice
-    from agent_core.sessions.repair.findings import Findings, Problem
+    from agent_core.sessions.repair import Findings, Problem
     from agent_core.settings.problems import SettingsProblem
 
 
@@ -114,7 +114,7 @@ def _reports(folder: Path) -> Iterator[Path]:
 
 
 def _lives(report: Path) -> bool:
-    from agent_core.sessions.live.leases import is_alive  # noqa: PLC0415 - loads SQLite
+    from agent_core.sessions.leases import is_alive  # noqa: PLC0415 - loads SQLite
     from agent_core.sessions.records import Holder  # noqa: PLC0415 - the same
 
     try:
@@ -268,7 +268,7 @@ _SUBJECTS = {"blobs": "file history", "search": "search", "permissions": "permis
 
 def check_database(case: Case) -> Iterator[Finding]:
     """Every page, index and reference of the database; the kept contents of files."""
-    from agent_core.sessions.repair.examining import examine  # noqa: PLC0415 - loads SQLite
+    from agent_core.sessions.repair import examine  # noqa: PLC0415 - loads SQLite
 
     found = examine(case.home.database, case.home.blobs)
     if not found.exists:
@@ -404,7 +404,7 @@ def check_key(case: Case) -> Iterator[Finding]:
         return
     from agent_core.errors import AuthRequired, KeyMissing, SettingsError  # noqa: PLC0415 - after the settings
     from agent_core.providers.resolve import resolve_fallbacks, resolve_model  # noqa: PLC0415 - the same
-    from agent_core.signed_out import SignedOut  # noqa: PLC0415 - the same
+    from agent_core.providers.sign_out import SignedOut  # noqa: PLC0415 - the same
 
     try:
         SignedOut(case.home).check()
@@ -444,7 +444,7 @@ def check_sign_in(case: Case) -> Iterator[Finding]:
         return
     from agent_core.errors import HermesError, SettingsError, TurnInterrupted  # noqa: PLC0415 - as above
     from agent_core.providers.catalog import SIGN_INS  # noqa: PLC0415 - the same
-    from agent_core.providers.sdk.sign_ins import try_sign_in  # noqa: PLC0415 - the same
+    from agent_core.providers.cloud_sign_ins import try_sign_in  # noqa: PLC0415 - the same
 
     where, ended = SIGN_INS[choice.sign_in], threading.Event()
     try:
@@ -487,7 +487,7 @@ def check_model(case: Case) -> Iterator[Finding]:
 def _choice(case: Case) -> ModelChoice | None:
     from agent_core.errors import HermesError  # noqa: PLC0415 - as above
     from agent_core.providers.resolve import resolve_model  # noqa: PLC0415 - the same
-    from agent_core.signed_out import SignedOut  # noqa: PLC0415 - the same
+    from agent_core.providers.sign_out import SignedOut  # noqa: PLC0415 - the same
 
     config = case.config()
     if config is None or SignedOut(case.home).is_set():

@@ -16,7 +16,7 @@ from acp_adapter.cli.setup.replacing import NewFile, free_backup, mode_of, repla
 
 if TYPE_CHECKING:
     from acp_adapter.cli.editors import Editor
-    from agent_core.sessions.repair.salvage import Salvaged
+    from agent_core.sessions.salvage import Salvaged
     from agent_core.settings.problems import SettingsProblem
 
 
@@ -66,7 +66,7 @@ _TABLES = ("sessions", "turns", "messages", "events")
 def mend_database(case: Case, _: Person) -> Iterator[Mended]:
     """Nothing is ever deleted."""
     from agent_core.errors import StoreError  # noqa: PLC0415 - with SQLite
-    from agent_core.sessions.repair.repair import repair  # noqa: PLC0415 - loads SQLite
+    from agent_core.sessions.repair import repair  # noqa: PLC0415 - loads SQLite
 
     try:
         report = repair(case.home.database, case.home.blobs)
@@ -122,7 +122,7 @@ def corrected(text: str, path: Sequence[Any], meant: str) -> str | None:
     """`text` with another name for the key at `path`; None where the settings would not be the better for it."""
     import yaml  # noqa: PLC0415 - for this only
 
-    from agent_core.settings.places import Layout  # noqa: PLC0415 - the same
+    from agent_core.settings.problems import Layout  # noqa: PLC0415 - the same
 
     place = Layout(text).key(path)
     before = yaml.safe_load(text)

@@ -219,7 +219,7 @@ def _load() -> None:
     """What most checks need, on this thread: threads that load modules of one circle at once may meet half of one."""
     import agent_core.plugins.plugins  # noqa: PLC0415
     import agent_core.providers.resolve  # noqa: PLC0415
-    import agent_core.sessions.repair.examining  # noqa: PLC0415
+    import agent_core.sessions.repair  # noqa: PLC0415
     import agent_core.settings.problems  # noqa: F401, PLC0415
 
 

@@ -17,11 +17,11 @@ from acp_adapter.cli.console import Style, style_for
 from acp_adapter.cli.main import say_failed
 from acp_adapter.format import local, moment, one_line, safe_text
 from agent_core.errors import RequestError, SessionInUse, StoreError
-from agent_core.sessions.archive.archive import SessionArchive
+from agent_core.sessions.archive import SessionArchive
+from agent_core.sessions.leases import is_alive
 from agent_core.sessions.library import SessionLibrary
-from agent_core.sessions.live.leases import is_alive
 from agent_core.sessions.records import SessionRecord
-from agent_core.sessions.search.index import index_pending
+from agent_core.sessions.search_index import index_pending
 from tools.agent_ports import RecalledMessage, RecalledSession, RecallQuery
 from tools.errors import ToolError
 

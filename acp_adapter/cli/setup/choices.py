@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Protocol
 
 from acp_adapter.cli.setup.config_files import Store, alone, forget, planned_files, stored, write
 from acp_adapter.format import safe_text
-from agent_core import system_keyring
 from agent_core.config import Configuration, read_env
 from agent_core.errors import AuthRequired, HermesError, SettingsError
-from agent_core.kept_variables import KeptVariables
 from agent_core.providers.catalog import CUSTOM, SERVICES, SIGN_INS, Service, canonical, check_address, host_of, shown
 from agent_core.providers.resolve import OFFLINE, Server, find_server, own_servers, resolve_named
+from agent_core.providers.sign_out import SignedOut
+from agent_core.settings import keyring
+from agent_core.settings.keyring import KeptVariables
 from agent_core.settings.model import ModelSettings, ServerSettings
-from agent_core.signed_out import SignedOut
 
 if TYPE_CHECKING:
     from agent_core.providers.choice import ModelChoice
-    from agent_core.providers.model_discovery import FoundServer
+    from agent_core.providers.model_listing import FoundServer
 
 
 # What `hermes-acp setup` is to write, and what the settings would then say: nothing is changed here.
@@ -367,7 +367,7 @@ def _with_key(config: Configuration, person: Person, wanted: Wanted, *, needed: 
 
 def _sign_in(person: Person, choice: ModelChoice, where: str) -> None:
     """Try the sign-in as often as the person wants; the settings may be written without it."""
-    from agent_core.providers.sdk.sign_ins import try_sign_in  # noqa: PLC0415 - only for providers with one
+    from agent_core.providers.cloud_sign_ins import try_sign_in  # noqa: PLC0415 - only for providers with one
 
     while True:
         person.say(f"\nSigning in at {where} …")
@@ -430,7 +430,7 @@ def chosen_store(
     if asked is not None or not names:
         return asked or "file"
     before = any(_is_kept(config, name) for name in names)
-    if person is None or not system_keyring.is_usable():
+    if person is None or not keyring.is_usable():
         return "keyring" if before else "file"
     kept = person.agrees(
         "Keep keys in the system's keyring? Otherwise they are in .env, readable by you alone.", default=before
@@ -463,7 +463,7 @@ def write_all(
         kept = f" (what it was: {file.backup})" if file.backup else ""
         print(f"Written: {safe_text(str(file.path))}{safe_text(kept)}")
     if store == "keyring" and keys:
-        print(f"In the system's keyring, as {safe_text(system_keyring.service_of(config.home))}: {', '.join(keys)}")
+        print(f"In the system's keyring, as {safe_text(keyring.service_of(config.home))}: {', '.join(keys)}")
         return
     for name in filter(lambda name: _is_kept(config, name), keys):
         if problem := forget(config.home, name):

@@ -14,11 +14,11 @@ from typing import Any, Literal
 import yaml
 
 from acp_adapter.cli.setup.replacing import PRIVATE, NewFile, free_backup, mode_of, replace_files
-from agent_core import system_keyring
 from agent_core.errors import HermesError
 from agent_core.home import Home
-from agent_core.kept_variables import MARK
 from agent_core.own_files import read_text, why_unreadable
+from agent_core.settings import keyring
+from agent_core.settings.keyring import MARK
 from tools.os_compat import lock, open_to_lock
 
 # Changes `model` in the text of a config.yaml and leaves every other line, with its comments, as it is.
@@ -366,16 +366,16 @@ def stored(home: Home, keys: Mapping[str, str], store: Store) -> Iterator[Mappin
     if store == "file":
         yield keys
         return
-    service = system_keyring.service_of(home)
+    service = keyring.service_of(home)
     before: dict[str, str | None] = {}
     try:
         for name, value in keys.items():
-            before[name] = system_keyring.read(service, name, seconds=system_keyring.SECONDS_OF_A_PERSON)
-            system_keyring.write(service, name, value)
+            before[name] = keyring.read(service, name, seconds=keyring.SECONDS_OF_A_PERSON)
+            keyring.write(service, name, value)
         yield dict.fromkeys(keys, f"{MARK}{service}")
     except BaseException:
         for name, old in before.items():
-            with contextlib.suppress(system_keyring.KeyringFailed):
+            with contextlib.suppress(keyring.KeyringFailed):
                 _put_back(service, name, old)
         raise
 
@@ -383,14 +383,14 @@ def stored(home: Home, keys: Mapping[str, str], store: Store) -> Iterator[Mappin
 def forget(home: Home, name: str) -> str:
     """Take a key out of the keyring that .env holds from now on; why it is still there, '' where it is not."""
     try:
-        system_keyring.remove(system_keyring.service_of(home), name)
-    except system_keyring.KeyringFailed as problem:
+        keyring.remove(keyring.service_of(home), name)
+    except keyring.KeyringFailed as problem:
         return f"{name} is still in the system's keyring, too. {problem.public}"
     return ""
 
 
 def _put_back(service: str, name: str, old: str | None) -> None:
     if old is None:
-        system_keyring.remove(service, name)
+        keyring.remove(service, name)
     else:
-        system_keyring.write(service, name, old)
+        keyring.write(service, name, old)

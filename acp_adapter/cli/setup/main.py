@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from acp_adapter.cli.setup.choices import Person, Wanted
     from acp_adapter.cli.setup.config_files import Store
     from agent_core.config import Configuration
-    from agent_core.providers.model_discovery import FoundServer
+    from agent_core.providers.model_listing import FoundServer
 
 
 # Keys that tools can use, and do without: what each is for, and where a person gets one.
@@ -350,7 +350,7 @@ def _asked(config: Configuration, options: SetupOptions, person: Person) -> Want
 
 def _servers_here(person: Person) -> tuple[FoundServer, ...]:
     from agent_core.providers.catalog import SERVICES  # noqa: PLC0415
-    from agent_core.providers.model_discovery import discover_local  # noqa: PLC0415 - only where it is asked
+    from agent_core.providers.model_listing import discover_local  # noqa: PLC0415 - only where it is asked
 
     person.say("Looking for model servers on this machine …\n")
     return discover_local({service.name: service.ports for service in SERVICES.values() if service.ports})

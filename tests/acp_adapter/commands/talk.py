@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from agent_core.messages import text_of
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.live.message_rows import read_bodies, unpack_messages
+from agent_core.sessions.database import Database
+from agent_core.sessions.rows import read_bodies, unpack_messages
 from tests.support.editor import Content, Editor
 from tests.support.merged_view import MergedView, merged_view
 

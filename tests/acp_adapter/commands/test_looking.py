@@ -13,8 +13,7 @@ from acp_adapter.commands import Told, typed_command
 from agent_core.activity import Activity
 from agent_core.asking.habits import SeenHabits
 from agent_core.asking.view import Omissions
-from agent_core.context.estimate import text_tokens
-from agent_core.context.tokens import TokenMeter
+from agent_core.compaction.tokens import TokenMeter, text_tokens
 from agent_core.errors import AuthRequired
 from agent_core.events import ContextUsed
 from agent_core.mcp.specs import ServerStatus

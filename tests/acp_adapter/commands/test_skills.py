@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.live.kept_rows import read_state
+from agent_core.sessions.database import Database
+from agent_core.sessions.rows import read_state
 from tests.acp_adapter.commands.talk import Talk
 from tests.support.editor import Editor
 from tests.support.editor_frames import Frame

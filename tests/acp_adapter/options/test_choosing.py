@@ -15,9 +15,9 @@ from acp_adapter.option_changes import Chooser
 from acp_adapter.session import SessionState
 from agent_core.config import ConfigSource, Overrides
 from agent_core.home import Home
-from agent_core.options import Option
 from agent_core.providers.available_models import MOST_SHOWN, ModelLists, OfferedModel
 from agent_core.sessions.library import SessionLibrary
+from agent_core.settings.options import Option
 from tests.support.editor import PLAIN, ZED, Editor, RpcError
 from tests.support.in_memory import serving
 from tests.support.list_server import ListServer, model_list

@@ -11,10 +11,10 @@ import pytest
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.option_changes import chosen
 from acp_adapter.options import offered_options
-from agent_core.choices import SessionChoices
 from agent_core.errors import RequestError
 from agent_core.home import Home
 from agent_core.providers.available_models import ModelLists, OfferedModel, OfferedProvider
+from agent_core.settings.options import SessionChoices
 from tests.support.sample_configuration import configuration
 
 SETTINGS = {

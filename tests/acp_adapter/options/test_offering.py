@@ -10,10 +10,9 @@ import pytest
 
 from acp_adapter.capabilities import ClientCapabilities, read_capabilities
 from acp_adapter.options import mode_state, offered_options, option_list
-from agent_core.choices import SessionChoices
 from agent_core.home import Home
-from agent_core.options import Option
 from agent_core.providers.available_models import MOST_SHOWN, ModelLists, OfferedModel, OfferedProvider
+from agent_core.settings.options import Option, SessionChoices
 from tests.support.editor_profiles import PROFILES, ZED
 from tests.support.sample_configuration import configuration
 from tests.support.wire import check_outgoing

@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from agent_core.auxiliary.client import timer
-from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource
 from agent_core.errors import TurnInterrupted
 from agent_core.factory import AgentFactory
@@ -18,6 +17,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.messages import user_message
 from agent_core.providers.choice import AsSet
 from agent_core.services import SessionServices
+from agent_core.settings.options import SessionChoices
 from tests.support.agents import in_background
 from tests.support.model_dialects import dialect_for
 from tests.support.model_server import Gate, Hang, ModelServer, Recorded, Reply, Status

@@ -8,7 +8,7 @@ from pathlib import Path
 from agent_core.background.news import News
 from agent_core.background.sessions import Backgrounds
 from agent_core.messages import Message, injected_message
-from agent_core.sessions.background.kept import KeptBackground
+from agent_core.sessions.sqlite_store import KeptBackground
 from tests.support.each import each
 from tests.support.session_database import Desk
 

@@ -9,7 +9,7 @@ import pytest
 
 from agent_core.background.news import News
 from agent_core.background.sessions import Backgrounds
-from agent_core.sessions.background.kept import KeptBackground
+from agent_core.sessions.sqlite_store import KeptBackground
 from tests.support.session_database import Desk
 
 

@@ -9,10 +9,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
 
-from agent_core.batch.batch import Batch
-from agent_core.batch.items import Item
-from agent_core.batch.outcome import Outcome
-from agent_core.batch.results import Results
+from agent_core.batch.batch import Batch, Item, Outcome, Results
 
 
 def done(item, status="completed"):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.batch.items import BatchError, Item, read_items
+from agent_core.batch.batch import BatchError, Item, read_items
 from tests.support.each import each
 
 

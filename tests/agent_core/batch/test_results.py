@@ -4,9 +4,7 @@ import json
 
 import pytest
 
-from agent_core.batch.items import BatchError
-from agent_core.batch.outcome import Outcome
-from agent_core.batch.results import RESULTS, Results
+from agent_core.batch.batch import RESULTS, BatchError, Outcome, Results
 
 
 def outcome(name="a", status="completed", **more):

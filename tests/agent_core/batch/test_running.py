@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent_core.batch.items import Item
+from agent_core.batch.batch import Item
 from agent_core.batch.running import Plan, let_go, run_item
 from agent_core.config import Overrides
 from agent_core.home import Home

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_core.compressing.cut_prompts import CutPrompts
+from agent_core.compaction.tokens import CutPrompts
 from agent_core.messages import user_message
 from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ServedWindow

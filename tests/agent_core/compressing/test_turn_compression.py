@@ -8,16 +8,15 @@ import pytest
 
 from agent_core.asking.route import Route
 from agent_core.auxiliary.asking import Completion
-from agent_core.context.compaction import Compaction
-from agent_core.context.engine import Compressed
+from agent_core.compaction.engine import Compaction, Compressed
 from agent_core.errors import ModelFailed, StoreError, TurnInterrupted
 from agent_core.interrupt import CancelToken
 from agent_core.messages import assistant_message, user_message
 from agent_core.providers.base import Usage
 from agent_core.services import SessionServices
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.live.sqlite_store import SqliteSessionStore
-from agent_core.sessions.memory import InMemorySessionStore
+from agent_core.sessions.database import Database
+from agent_core.sessions.sqlite_store import SqliteSessionStore
+from agent_core.sessions.store import InMemorySessionStore
 from tests.support.agents import Ears, assert_well_formed, in_background
 from tests.support.foreign_engine import ForeignEngine
 from tests.support.model_server import Reply, Status, ToolCall

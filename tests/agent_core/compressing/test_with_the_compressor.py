@@ -8,7 +8,7 @@ import pytest
 
 from agent_core.agent import AIAgent
 from agent_core.asking.route import Route
-from agent_core.context.view import shown
+from agent_core.compaction.view import shown
 from agent_core.errors import ModelFailed
 from agent_core.messages import repaired
 from agent_core.providers.base import ModelRequest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from agent_core.context.compaction import Compaction, is_possible
+from agent_core.compaction.engine import Compaction, is_possible
 from tests.support.each import each
 
 MADE = Compaction(

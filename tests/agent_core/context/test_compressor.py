@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from agent_core.asking.view import Omissions
-from agent_core.context.compressor import CompressionSettings, ContextCompressor
-from agent_core.context.engine import CompressionRequest, Prose, WindowUse
-from agent_core.context.tokens import TokenMeter
-from agent_core.context.view import shown
+from agent_core.compaction.compactor import CompressionSettings, ContextCompressor
+from agent_core.compaction.engine import CompressionRequest, Prose, WindowUse
+from agent_core.compaction.tokens import TokenMeter
+from agent_core.compaction.view import shown
 from agent_core.errors import TurnInterrupted
 from agent_core.messages import assistant_message, repaired, text_of, user_message
 from tests.support.histories import long_history

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_core.context.cutting import group_starts, head_end, last_words, tail_start
+from agent_core.compaction.view import group_starts, head_end, last_words, tail_start
 from agent_core.messages import assistant_message, injected_message, tool_call, tool_message, user_message
 from tests.support.each import each
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from agent_core.asking.view import Omissions
-from agent_core.context.compaction import Compaction
-from agent_core.context.cutting import group_starts
-from agent_core.context.drafts import Drafting
-from agent_core.context.view import shown
+from agent_core.compaction.compactor import Drafting
+from agent_core.compaction.engine import Compaction
+from agent_core.compaction.view import group_starts, shown
 from agent_core.messages import assistant_message, injected_message, text_of, tool_call, tool_message, user_message
 from tests.support.each import each
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-from agent_core.context.facts import collect
-from agent_core.context.summary import END, HEADING, assembled
-from agent_core.context.values import values_in
+from agent_core.compaction.facts import collect, values_in
+from agent_core.compaction.summary import END, HEADING, assembled
 from agent_core.messages import assistant_message, injected_message, tool_call, tool_message, user_message
 from tests.support.each import each
 from tools.context import TodoItem

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from agent_core.calls.result_images import outcome_of
-from agent_core.context.calls import MadeCall, made_calls
-from agent_core.context.facts import collect
-from agent_core.context.result_lines import told
+from agent_core.compaction.facts import collect
+from agent_core.compaction.pruning import MadeCall, made_calls, told
 from agent_core.messages import (
     INTERRUPTED_RESULT,
     Message,
@@ -19,7 +18,7 @@ from agent_core.messages import (
     tool_call,
     tool_message,
 )
-from agent_core.sessions.events.message_events import events_from_messages
+from agent_core.sessions.replay import events_from_messages
 from tests.support.tool_context import call, make_context
 from tools.result import ToolResult, error
 from tools.toolsets import load_builtin_tools

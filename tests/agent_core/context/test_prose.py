@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.context.prose import checked, question
+from agent_core.compaction.summary import checked, question
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
 from tests.support.each import each
 from tools.redaction import redact

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from agent_core.context.pruned import Pruned, pruned
+from agent_core.compaction.pruning import Pruned, pruned
 from agent_core.messages import assistant_message, tool_call, tool_message
 
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 
-from agent_core.context.calls import made_calls
-from agent_core.context.pruned import pruned
-from agent_core.context.result_lines import result_line
+from agent_core.compaction.pruning import made_calls, pruned, result_line
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
 from tests.support.each import each
 from tests.support.histories import IMAGE

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_core.context.shortening import both_ends, one_line, shrunk_arguments
+from agent_core.compaction.pruning import both_ends, one_line, shrunk_arguments
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

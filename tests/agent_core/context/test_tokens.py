@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.context.estimate import message_tokens, text_tokens, texts_tokens, tools_tokens
-from agent_core.context.tokens import TokenMeter
+from agent_core.compaction.tokens import TokenMeter, message_tokens, text_tokens, texts_tokens, tools_tokens
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
 from agent_core.providers.base import ModelRequest, Usage
 from tests.support.each import each
@@ -196,7 +195,7 @@ def test_messages_that_were_estimated_are_not_estimated_again_though_the_server_
         looked_at.append(message)
         return message_tokens(message, text)
 
-    monkeypatch.setattr("agent_core.context.tokens.message_tokens", counting)
+    monkeypatch.setattr("agent_core.compaction.tokens.message_tokens", counting)
     meter, history = TokenMeter(), [user_message(f"words {number}") for number in range(20)]
     for length in (10, 20, 20):
         meter.tokens("p:m", ModelRequest("m", history[:length]))

@@ -8,7 +8,7 @@ from agent_core.background.news import NewsBox
 from agent_core.background.tasks import TaskBoard
 from agent_core.delegation.settings import DelegationSettings
 from agent_core.services import SessionServices
-from agent_core.settings.delegation import DelegationPart
+from agent_core.settings.sections import DelegationPart
 from tests.support.agents import Ears
 from tests.support.delegating import delegates, delegating_agent, news_of, told
 from tests.support.waiting import wait_until

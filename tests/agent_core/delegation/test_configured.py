@@ -7,13 +7,13 @@ import subprocess
 import pytest
 from pydantic import ValidationError
 
-from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
 from agent_core.sessions.records import NewSession
-from agent_core.settings.delegation import DelegationPart
 from agent_core.settings.model import Settings
+from agent_core.settings.options import SessionChoices
+from agent_core.settings.sections import DelegationPart
 from tests.support.delegating import delegates, told
 from tests.support.model_server import Reply, ToolCall
 from tests.support.settings_files import configure, use_model

@@ -11,7 +11,7 @@ from agent_core.callbacks import CallRequested
 from agent_core.delegation.settings import DelegationSettings
 from agent_core.providers.base import Finished, TextDelta, Usage, UsageReport
 from agent_core.services import SessionServices
-from agent_core.settings.delegation import DelegationPart
+from agent_core.settings.sections import DelegationPart
 from tests.support.agents import Ears, JournalStore, in_background, make_agent
 from tests.support.delegating import delegates, delegating_agent, told
 from tests.support.scripted_provider import Hold, says, uses

@@ -10,7 +10,7 @@ import pytest
 
 from agent_core.background.news import NewsBox
 from agent_core.delegation.settings import DelegationSettings
-from agent_core.settings.delegation import DelegationPart
+from agent_core.settings.sections import DelegationPart
 from agent_core.workspace import local_workspace
 from tests.support.agents import Ears
 from tests.support.delegating import copies_left, delegates, delegating_agent, told

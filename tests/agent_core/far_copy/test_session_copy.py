@@ -10,8 +10,7 @@ from agent_core.callbacks import AgentCallbacks
 from agent_core.errors import RequestError
 from agent_core.far_copy.session_copy import SessionCopy
 from agent_core.interrupt import CancelToken
-from agent_core.prompt.environment import environment_text
-from agent_core.prompt.facts import PromptFacts
+from agent_core.prompt.environment import PromptFacts, environment_text
 from agent_core.services import SessionServices
 from agent_core.settings.model import Settings
 from agent_core.turn.notes import notes_beside

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from agent_core.memory.block import snapshot_of
-from agent_core.memory.session_memory import SessionMemory
+from agent_core.memory.session_memory import SessionMemory, snapshot_of
 from agent_core.memory.store import MemoryLimits, MemoryStore
 from tests.agent_core.memory.test_store import ATTACK, add, do, write
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from agent_core.memory.entries import changed, entries_of, used
+from agent_core.memory.store import changed, entries_of, used
 from tests.support.each import each
 from tools.memory_port import MemoryOperation, MemoryRefused
 

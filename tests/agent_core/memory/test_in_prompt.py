@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
 from agent_core.memory.store import MemoryStore
+from agent_core.settings.options import SessionChoices
 from tests.agent_core.memory.test_store import add, do
 from tests.support.model_server import Reply, ToolCall
 from tests.support.settings_files import use_model

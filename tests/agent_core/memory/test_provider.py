@@ -7,10 +7,7 @@ import threading
 import pytest
 
 from agent_core.interrupt import CancelToken
-from agent_core.memory.fencing import MOST, RecallBlocked, fenced
-from agent_core.memory.hosting import ProviderHost
-from agent_core.memory.provider import MemoryProvider
-from agent_core.memory.scrubber import scrubbed
+from agent_core.memory.provider import MOST, MemoryProvider, ProviderHost, RecallBlocked, fenced, scrubbed
 from agent_core.memory.session_memory import SessionMemory
 from agent_core.memory.store import MemoryStore
 from tests.agent_core.memory.test_store import ATTACK

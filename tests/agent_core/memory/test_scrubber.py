@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 
-from agent_core.memory.scrubber import Scrubber, scrubbed
+from agent_core.memory.provider import Scrubber, scrubbed
 from tests.support.each import each
 
 _OPEN, _CLOSE = "<memory-context>", "</memory-context>"

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from agent_core.compressing.engines import ENGINES
+from agent_core.compaction.compactor import ENGINES
 from agent_core.plugins.finding import in_packages
 from agent_core.plugins.loading import Candidate
 from agent_core.plugins.manifest import Manifest

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.prompt.families import FAMILIES
-from agent_core.prompt.layers import PromptSources, build_system_prompt
+from agent_core.prompt.layers import FAMILIES, PromptSources, build_system_prompt
 from tests.support.each import each
 from tests.support.prompts import FACTS, FILES, TOOLS
 

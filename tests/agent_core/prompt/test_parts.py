@@ -10,14 +10,20 @@ import re
 import pytest
 
 from agent_core.containing import containment_of
-from agent_core.prompt.environment import environment_text
-from agent_core.prompt.facts import confinement_told, gather_facts
-from agent_core.prompt.families import FAMILIES, family_of, family_text
-from agent_core.prompt.guidance import offered_text, working_text
-from agent_core.prompt.identity import MOST_CHARS, read_soul
-from agent_core.prompt.layers import PromptSources, build_system_prompt
-from agent_core.prompt.platforms import platform_text
-from agent_core.settings.tools import SandboxPart
+from agent_core.prompt.environment import confinement_told, environment_text, gather_facts
+from agent_core.prompt.layers import (
+    FAMILIES,
+    MOST_CHARS,
+    PromptSources,
+    build_system_prompt,
+    family_of,
+    family_text,
+    offered_text,
+    platform_text,
+    read_soul,
+    working_text,
+)
+from agent_core.settings.sections import SandboxPart
 from tests.support.each import each
 from tests.support.prompts import FACTS, TOOLS
 from tools.environments.containment import Containment

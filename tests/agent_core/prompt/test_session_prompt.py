@@ -6,13 +6,13 @@ import pytest
 
 from agent_core.agent import AIAgent
 from agent_core.asking.route import Route
-from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource, Overrides
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
-from agent_core.permission_settings import PermissionSettings
-from agent_core.prompt.settings import PromptSettings
+from agent_core.prompt.layers import PromptSettings
 from agent_core.services import SessionServices
+from agent_core.settings.options import SessionChoices
+from agent_core.settings.project import PermissionSettings
 from agent_core.workspace import local_workspace
 from tests.support.agents import Ears, make_agent
 from tests.support.choices import choice_for

@@ -10,8 +10,7 @@ from agent_core.providers.anthropic_messages import ANTHROPIC_MESSAGES
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.chat_completions import CHAT_COMPLETIONS
 from agent_core.providers.choice import Dialect, ModelChoice, ModelFacts
-from agent_core.providers.made_once import GroupedOnce, MadeOnce, RequestParts
-from agent_core.providers.pieces import body_json
+from agent_core.providers.json_fragments import GroupedOnce, MadeOnce, RequestParts, body_json
 from agent_core.providers.responses import CODEX_RESPONSES
 from tests.support.choices import choice_for
 from tests.support.each import each

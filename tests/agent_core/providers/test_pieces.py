@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_core.providers.pieces import Piece, Pieces, PiecesText, body_json, body_parts
+from agent_core.providers.json_fragments import Piece, Pieces, PiecesText, body_json, body_parts
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -1,6 +1,6 @@
 """What is done once a day."""
 
-from agent_core.sessions.daily import DAY, Daily
+from agent_core.sessions.housekeeping import DAY, Daily
 
 
 def test_it_is_done_at_first_and_again_when_a_day_has_gone() -> None:

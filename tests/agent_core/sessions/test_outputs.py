@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.sessions.outputs import SavedOutputs
+from agent_core.sessions.library import SavedOutputs
 
 _DAY = 86_400.0
 

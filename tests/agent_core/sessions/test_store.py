@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.context.compaction import Compaction
+from agent_core.compaction.engine import Compaction
 from agent_core.errors import UnknownSession
 from agent_core.messages import assistant_message, user_message
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.kept_state import KeptState
-from agent_core.sessions.live.sqlite_store import SqliteSessionStore
-from agent_core.sessions.memory import InMemorySessionStore
-from agent_core.sessions.store import SessionStore
+from agent_core.sessions.database import Database
+from agent_core.sessions.records import KeptState
+from agent_core.sessions.sqlite_store import SqliteSessionStore
+from agent_core.sessions.store import InMemorySessionStore, SessionStore
 from tests.support.agents import in_background
 
 HELLO = user_message("hello")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from agent_core.compressing.engines import engine_of
+from agent_core.compaction.compactor import engine_of
 from agent_core.errors import SettingsError
-from agent_core.settings.context import CompressionPart
 from agent_core.settings.model import Settings
+from agent_core.settings.sections import CompressionPart
 from tests.support.each import each
 from tools.redaction import redact
 

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from agent_core.settings.unknown import unknown_keys
+from agent_core.settings.validation import unknown_keys
 
 
 def unknown(text):

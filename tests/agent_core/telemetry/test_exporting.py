@@ -13,7 +13,7 @@ import pytest
 from agent_core.config import ConfigSource, Overrides
 from agent_core.errors import SettingsError
 from agent_core.home import Home
-from agent_core.telemetry.exporting import Traces
+from agent_core.telemetry.exporter import Traces
 from tests.support.collector import Collector
 from tests.support.settings_files import configure
 
@@ -25,7 +25,7 @@ def traces(home: Path) -> Traces:
 def test_without_a_word_in_the_settings_nothing_is_loaded(home: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from agent_core.config import ConfigSource, Overrides;"
-        "from agent_core.home import Home; from agent_core.telemetry.exporting import Traces;"
+        "from agent_core.home import Home; from agent_core.telemetry.exporter import Traces;"
         f"print(Traces(ConfigSource(Home(Path({str(home)!r})), Overrides()).load).of_session(),"
         " 'opentelemetry' in sys.modules)"
     )

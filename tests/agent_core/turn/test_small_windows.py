@@ -7,7 +7,7 @@ import pytest
 from agent_core.agent import AIAgent
 from agent_core.asking.route import Member, Route
 from agent_core.callbacks import CallRequested
-from agent_core.context.estimate import text_tokens, tools_tokens
+from agent_core.compaction.tokens import text_tokens, tools_tokens
 from agent_core.providers.model_windows import Windows
 from tests.support.agents import Ears
 from tests.support.choices import choice_for

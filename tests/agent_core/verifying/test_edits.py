@@ -9,7 +9,7 @@ import pytest
 
 from agent_core.agent import AIAgent
 from agent_core.messages import tool_call
-from agent_core.permission_settings import PermissionSettings
+from agent_core.settings.project import PermissionSettings
 from agent_core.verifying.edits import FailedCheck, UncheckedEdits
 from agent_core.workspace import local_workspace
 from tests.support.agents import injected, make_agent

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_core.messages import Message, said_in
-from agent_core.sessions.database.bodies import unpack
-from agent_core.sessions.files.version_rows import FOLDER
+from agent_core.sessions.checkpoints.file_states import FOLDER
+from agent_core.sessions.database import unpack
 from tests.model.process import PATIENCE
 from tests.support.waiting import wait_until
 

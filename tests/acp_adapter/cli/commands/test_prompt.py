@@ -13,8 +13,8 @@ import sys
 import pytest
 
 from acp_adapter.cli.prompt import main, parse_prompt_arguments
-from agent_core.sessions.archive.archive import SessionArchive
-from agent_core.sessions.database.database import Database
+from agent_core.sessions.archive import SessionArchive
+from agent_core.sessions.database import Database
 from tests.support.at_terminal import at_terminal
 from tests.support.each import each
 from tests.support.scripted import agent_command, permission_step, update_step

@@ -23,9 +23,9 @@ from acp_adapter.cli.setup.config_files import planned_files
 from acp_adapter.cli.setup.main import main
 from agent_core.config import Configuration, load
 from agent_core.home import Home
-from agent_core.providers.model_discovery import discover_local
+from agent_core.providers.model_listing import discover_local
 from agent_core.providers.resolve import resolve_model
-from agent_core.signed_out import SignedOut
+from agent_core.providers.sign_out import SignedOut
 from tests.support.fake_sign_ins import TOKEN, FakeSignIns
 from tests.support.list_server import ListServer, model_list
 from tests.support.model_server import ModelServer, Reply, Status

@@ -9,7 +9,7 @@ import pytest
 
 from acp_adapter.cli.console import columns
 from acp_adapter.cli.usage import main, usage_lines
-from agent_core.sessions.archive.spending import Spending
+from agent_core.sessions.archive import Spending
 
 LONG = "/srv/projects/customers/a-very-long-name-of-a-company/and-its-newest-web-shop"
 FOUND = {

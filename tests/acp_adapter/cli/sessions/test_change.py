@@ -14,7 +14,7 @@ import pytest
 from acp_adapter.cli.sessions.main import main
 from agent_core.home import Home
 from agent_core.messages import user_message
-from agent_core.sessions.files.blobs import BlobStore
+from agent_core.sessions.checkpoints.blobs import BlobStore
 from agent_core.sessions.library import SessionLibrary
 from tests.support.sample_transcript import SESSION_ID, TranscriptMaker, sample_transcript
 from tests.support.stored_transcript import store_transcript
@@ -183,8 +183,8 @@ def test_a_session_that_another_program_prompts_is_kept_and_told(home, run):
     store_transcript(home, small("aaaaaaaa11"), at=time.time())
     store_transcript(home, small("bbbbbbbb22"), at=time.time())
     holder = (
-        "import sys; from pathlib import Path; from agent_core.sessions.database.database import Database\n"
-        "from agent_core.sessions.live.sqlite_store import SqliteSessionStore\n"
+        "import sys; from pathlib import Path; from agent_core.sessions.database import Database\n"
+        "from agent_core.sessions.sqlite_store import SqliteSessionStore\n"
         "SqliteSessionStore(Database(Path(sys.argv[1]))).take_lease('aaaaaaaa11')\n"
         "print('held', flush=True); sys.stdin.read()"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from agent_core.prompt.context_files.cursor_rules import CursorRule, parse_rule
+from agent_core.prompt.rules_reader import CursorRule, parse_rule
 from tests.support.each import each
 
 

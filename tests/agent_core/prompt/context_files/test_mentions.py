@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.prompt.context_files.mentions import mentions_in
+from agent_core.prompt.rules_reader import mentions_in
 from tests.support.each import each
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent_core.messages import text_of
-from agent_core.prompt.context_files.settings import ContextFileSettings
-from agent_core.prompt.settings import PromptSettings
+from agent_core.prompt.layers import PromptSettings
+from agent_core.settings.project import ContextFileSettings
 from tests.support.agents import Ears, make_agent
 from tests.support.scripted_provider import ScriptedProvider, says, uses
 

@@ -9,10 +9,8 @@ import pytest
 from agent_core.config import ConfigSource
 from agent_core.errors import SettingsError
 from agent_core.home import Home
-from agent_core.project_context import context_file_settings
-from agent_core.project_policy import read_project_policy
-from agent_core.prompt.context_files.names import DEFAULT_NAMES
-from agent_core.prompt.context_files.settings import chars_of_a_file
+from agent_core.settings.project import chars_of_a_file, context_file_settings, read_project_policy
+from agent_core.settings.sections import DEFAULT_NAMES
 from agent_core.skills.finding import PROJECT_FOLDERS
 from tests.support.each import each
 from tests.support.settings_files import configure

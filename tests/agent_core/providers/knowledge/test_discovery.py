@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from agent_core.providers.catalog import SERVICES
-from agent_core.providers.model_discovery import USUAL_PORTS, FoundServer, discover_local
+from agent_core.providers.model_listing import USUAL_PORTS, FoundServer, discover_local
 from tests.support.each import each
 from tests.support.list_server import Fixed, ListServer, Silence, model_list
 

@@ -10,8 +10,8 @@ from agent_core.config import Overrides, load
 from agent_core.errors import AuthRequired, SettingsError
 from agent_core.home import Home
 from agent_core.providers.catalog import SERVICES
+from agent_core.providers.choice import vertex_place
 from agent_core.providers.resolve import resolve_model
-from agent_core.providers.sdk.clouds import vertex_place
 from tests.support.each import each
 from tests.support.settings_files import configure
 

@@ -10,9 +10,9 @@ import pytest
 
 from agent_core.errors import ProviderConnectionError, ProviderStatusError, SettingsError, SignInFailed
 from agent_core.providers import bedrock_client
+from agent_core.providers import cloud_sign_ins as signing
 from agent_core.providers.base import ModelRequest, TextDelta
 from agent_core.providers.errors import classify
-from agent_core.providers.sdk import sign_ins as signing
 from tests.agent_core.providers.sdk.conftest import BEDROCK, CLOUDS, ENTRA, FOUNDRY, KEY, MODEL, VERTEX, Way
 from tests.support.bedrock_server import frame
 from tests.support.fake_sign_ins import KEY_ID, PROJECT, SESSION, TOKEN

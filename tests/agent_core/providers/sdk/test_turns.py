@@ -7,10 +7,10 @@ import contextlib
 import pytest
 
 from agent_core.agent import AIAgent
-from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
+from agent_core.settings.options import SessionChoices
 from tests.support.fake_sign_ins import TOKEN
 from tests.support.model_server import Reply, Status, ToolCall
 from tests.support.settings_files import configure, use_model

@@ -8,7 +8,7 @@ import pytest
 
 from agent_core.errors import ProviderStatusError
 from agent_core.providers.choice import Dialect
-from agent_core.providers.refused_fields import fitting_reasoning
+from agent_core.providers.lessons import fitting_reasoning
 from tests.support.choices import choice_for
 from tests.support.each import each
 from tests.support.model_server import Reply, Status, ToolCall

@@ -9,11 +9,10 @@ import pytest
 from agent_core.errors import RequestError, SessionInUse, UnknownSession
 from agent_core.providers.base import Usage
 from agent_core.providers.pricing import Spent
-from agent_core.sessions.archive.archive import SessionArchive
-from agent_core.sessions.kept_state import KeptState
-from agent_core.sessions.live.kept_rows import packed_state, read_state, write_state
-from agent_core.sessions.live.leases import ProcessIdentity
-from agent_core.sessions.records import NewSession
+from agent_core.sessions.archive import SessionArchive
+from agent_core.sessions.leases import ProcessIdentity
+from agent_core.sessions.records import KeptState, NewSession
+from agent_core.sessions.rows import packed_state, read_state, write_state
 from tests.support.stored_sessions import add_talk, held_elsewhere, undo_turn
 
 OWN = ProcessIdentity.current()

@@ -9,14 +9,12 @@ import pytest
 
 from agent_core.errors import SessionInUse, UnknownSession
 from agent_core.messages import user_message
-from agent_core.sessions.archive.archive import SessionArchive
-from agent_core.sessions.archive.deleting import finish_deletes
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.kept_state import KeptState
-from agent_core.sessions.live.kept_rows import packed_state, write_state
-from agent_core.sessions.live.leases import ProcessIdentity, claim
-from agent_core.sessions.records import NewSession
-from agent_core.sessions.search.index import index_pending
+from agent_core.sessions.archive import SessionArchive, finish_deletes
+from agent_core.sessions.database import Database
+from agent_core.sessions.leases import ProcessIdentity, claim
+from agent_core.sessions.records import KeptState, NewSession
+from agent_core.sessions.rows import packed_state, write_state
+from agent_core.sessions.search_index import index_pending
 from tests.support.stored_sessions import add_talk, add_turn, database_at, held_elsewhere, working_turn
 
 SECRET = "correct horse battery staple"

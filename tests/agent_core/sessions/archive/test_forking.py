@@ -7,13 +7,11 @@ import pytest
 from agent_core.errors import RequestError, UnknownSession
 from agent_core.events import AgentText, AgentThought, ContextUsed, PlanChanged
 from agent_core.messages import assistant_message, injected_message, repaired, unanswered, user_message
-from agent_core.sessions.archive.archive import SessionArchive
-from agent_core.sessions.archive.forking import fork_title
-from agent_core.sessions.events.replay import replayed
-from agent_core.sessions.kept_state import KeptState
-from agent_core.sessions.live.kept_rows import packed_state, read_state, write_state
-from agent_core.sessions.live.message_rows import read_bodies, unpack_messages
-from agent_core.sessions.records import NewSession
+from agent_core.sessions.archive import SessionArchive
+from agent_core.sessions.fork import fork_title
+from agent_core.sessions.records import KeptState, NewSession
+from agent_core.sessions.replay import replayed
+from agent_core.sessions.rows import packed_state, read_bodies, read_state, unpack_messages, write_state
 from tests.support.stored_sessions import (
     add_talk,
     add_turn,

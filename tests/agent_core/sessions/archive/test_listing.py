@@ -10,8 +10,8 @@ import random
 import pytest
 
 from agent_core.errors import RequestError, UnknownSession
-from agent_core.sessions.archive import listing
-from agent_core.sessions.archive.archive import SessionArchive
+from agent_core.sessions import archive as listing
+from agent_core.sessions.archive import SessionArchive
 from agent_core.sessions.records import NewSession
 from tests.support.stored_sessions import add_talk, undo_turn
 

@@ -10,10 +10,9 @@ import pytest
 
 from agent_core.providers.base import Usage
 from agent_core.providers.pricing import Spent
-from agent_core.sessions.archive.deleting import delete_session
-from agent_core.sessions.archive.spending import Spending, spending
-from agent_core.sessions.database.migrating import known_migrations, statements
-from agent_core.sessions.kept_state import KeptState
+from agent_core.sessions.archive import Spending, delete_session, spending
+from agent_core.sessions.records import KeptState
+from agent_core.sessions.schema import known_migrations, statements
 from tests.support.session_database import Desk
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agent_core.events import AgentText, ToolAnnounced, ToolFinished
 from agent_core.messages import assistant_message, tool_call, user_message
-from agent_core.sessions.archive.archive import SessionArchive
-from agent_core.sessions.events.replay import replayed
+from agent_core.sessions.archive import SessionArchive
+from agent_core.sessions.replay import replayed
 
 CALL = assistant_message("", [tool_call("c", "terminal", '{"command": "rm -r old"}')])
 

@@ -12,7 +12,7 @@ from agent_core.config import ConfigSource
 from agent_core.home import Home
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidText
 from agent_core.providers.base import Usage
-from agent_core.sessions.archive.titles import ask_title, clean_title, title_from_prompt
+from agent_core.sessions.titles import ask_title, clean_title, title_from_prompt
 from tests.support.each import each
 from tests.support.model_server import Reply, Status
 from tests.support.settings_files import configure

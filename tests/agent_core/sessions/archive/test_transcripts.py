@@ -7,9 +7,9 @@ import pytest
 from agent_core.errors import UnknownSession
 from agent_core.events import AgentText, AgentThought, UserSaid
 from agent_core.messages import user_message
-from agent_core.sessions.archive.archive import SessionArchive
-from agent_core.sessions.events.replay import replayed
+from agent_core.sessions.archive import SessionArchive
 from agent_core.sessions.records import NewSession
+from agent_core.sessions.replay import replayed
 from tests.support.stored_sessions import add_talk, add_turn, shown_call, undo_turn, working_turn
 
 

@@ -11,7 +11,7 @@ from agent_core.background.news import News
 from agent_core.background.tasks import TaskInfo
 from agent_core.errors import StoreError
 from agent_core.messages import injected_message
-from agent_core.sessions.background.kept import KeptBackground
+from agent_core.sessions.sqlite_store import KeptBackground
 from tests.support.session_database import Desk
 
 FULL = StoreError("The disk is full.", "full")

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from agent_core.errors import StoreError
-from agent_core.sessions.database.bodies import pack, unpack, unpack_all
+from agent_core.sessions.database import pack, unpack, unpack_all
 from tests.support.each import each
 
 

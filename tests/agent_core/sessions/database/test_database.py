@@ -11,15 +11,15 @@ from contextlib import closing, suppress
 import pytest
 
 from agent_core.errors import StoreError
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.database.opening import OpenOptions
+from agent_core.sessions.database import Database
+from agent_core.sessions.schema import OpenOptions
 from tests.support.processes import open_descriptors
 from tests.support.waiting import wait_until
 
 WRITE_MANY = """
 import sys
 from pathlib import Path
-from agent_core.sessions.database.database import Database
+from agent_core.sessions.database import Database
 database = Database(Path(sys.argv[1]))
 name, count = sys.argv[2], int(sys.argv[3])
 print("ready", flush=True)
@@ -33,7 +33,7 @@ print("done", flush=True)
 HOLD = """
 import sys
 from pathlib import Path
-from agent_core.sessions.database.database import Database
+from agent_core.sessions.database import Database
 database = Database(Path(sys.argv[1]))
 with database.write() as connection:
     connection.execute("INSERT INTO texts VALUES ('held', 'x')")
@@ -285,7 +285,7 @@ def test_a_checkpoint_moves_the_log_into_the_file_and_a_huge_log_is_emptied(data
     assert database.path.stat().st_size > 200_000
     wal = database.path.with_name("sessions.db-wal")
     assert wal.stat().st_size > 200_000
-    monkeypatch.setattr("agent_core.sessions.database.database._HUGE_LOG", 100_000)
+    monkeypatch.setattr("agent_core.sessions.database._HUGE_LOG", 100_000)
     database.checkpoint()
     assert wal.stat().st_size == 0
     put(database, "b")

@@ -2,7 +2,7 @@
 
 import threading
 
-from agent_core.sessions.database.fair_lock import FairLock
+from agent_core.sessions.database import FairLock
 from tests.support.waiting import wait_until
 
 

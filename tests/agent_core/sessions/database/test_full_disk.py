@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from agent_core.errors import StoreError
-from agent_core.sessions.database.database import Database
+from agent_core.sessions.database import Database
 
 WRITE = """
 def put(database, name, body):
@@ -23,7 +23,7 @@ ON_A_TINY_DISK = """
 import json, sys
 from pathlib import Path
 from agent_core.errors import StoreError
-from agent_core.sessions.database.database import Database
+from agent_core.sessions.database import Database
 {write}
 home = Path(sys.argv[1])
 database = Database(home / "hermes-acp.db")
@@ -46,8 +46,8 @@ AN_EARLIER_FORMAT = """
 import contextlib, json, sqlite3, sys
 from pathlib import Path
 from agent_core.errors import StoreError
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.database.migrating import known_migrations, migrate
+from agent_core.sessions.database import Database
+from agent_core.sessions.schema import known_migrations, migrate
 {write}
 path = Path(sys.argv[1]) / "hermes-acp.db"
 with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -67,7 +67,7 @@ WITH_A_FILE_SIZE_LIMIT = """
 import json, resource, signal, sys
 from pathlib import Path
 from agent_core.errors import StoreError
-from agent_core.sessions.database.database import Database
+from agent_core.sessions.database import Database
 {write}
 database = Database(Path(sys.argv[1]) / "hermes-acp.db")
 put(database, "a", "x")

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.database.mark import Mark
+from agent_core.sessions.database import Database, Mark
 
 
 @pytest.fixture

@@ -12,10 +12,9 @@ import sys
 import pytest
 
 from agent_core.errors import StoreError
-from agent_core.sessions.database import opening
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.database.migrating import Migration, known_migrations, migrate, statements
-from agent_core.sessions.database.opening import OpenOptions
+from agent_core.sessions import schema as opening
+from agent_core.sessions.database import Database
+from agent_core.sessions.schema import Migration, OpenOptions, known_migrations, migrate, statements
 
 STEPS = known_migrations()
 NEWEST = STEPS[-1].number
@@ -42,7 +41,7 @@ OPEN_AT_ONCE = """
 import sys
 from pathlib import Path
 from agent_core.sessions.database import opening
-from agent_core.sessions.database.database import Database
+from agent_core.sessions.database import Database
 print("ready", flush=True)
 sys.stdin.readline()
 database = Database(Path(sys.argv[1]))

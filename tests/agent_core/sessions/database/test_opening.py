@@ -14,18 +14,22 @@ from pathlib import Path
 import pytest
 
 from agent_core.errors import StoreError
-from agent_core.sessions.database import patience
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.database.file_header import APPLICATION_ID, read_header
-from agent_core.sessions.database.filesystems import is_networked, may_be_shared
-from agent_core.sessions.database.migrating import known_migrations
-from agent_core.sessions.database.opening import OpenOptions
+from agent_core.sessions import store_errors
+from agent_core.sessions.database import Database
+from agent_core.sessions.schema import (
+    APPLICATION_ID,
+    OpenOptions,
+    is_networked,
+    known_migrations,
+    may_be_shared,
+    read_header,
+)
 
 NEWEST = known_migrations()[-1].number
 OPEN_AT_ONCE = """
 import sys
 from pathlib import Path
-from agent_core.sessions.database.database import Database
+from agent_core.sessions.database import Database
 print("ready", flush=True)
 sys.stdin.readline()
 database = Database(Path(sys.argv[1]))
@@ -38,8 +42,8 @@ import json, os, sys
 from pathlib import Path
 from agent_core.errors import StoreError
 from agent_core.sessions.database import patience
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.database.migrating import known_migrations
+from agent_core.sessions.database import Database
+from agent_core.sessions.schema import known_migrations
 known_migrations()
 if os.geteuid() == 0:  # root may write everywhere
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
@@ -277,7 +281,7 @@ def test_a_file_that_is_locked_for_a_moment_is_opened_once_it_is_free(path, monk
     holder.execute("BEGIN IMMEDIATE")
     holder.execute("COMMIT")
     waits = []
-    monkeypatch.setattr(patience.time, "sleep", lambda seconds: (waits.append(seconds), holder.close()))
+    monkeypatch.setattr(store_errors.time, "sleep", lambda seconds: (waits.append(seconds), holder.close()))
     with opened(path) as database:
         use(database)
     assert waits

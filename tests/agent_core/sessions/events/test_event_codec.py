@@ -28,10 +28,9 @@ from agent_core.events import (
     ToolRunning,
     UserSaid,
 )
-from agent_core.sessions.events import event_codec
-from agent_core.sessions.events.event_codec import FORMS, Form, decode, encode
-from agent_core.sessions.events.journal import JournalRow, TurnJournal
-from agent_core.sessions.events.stored_values import plain
+from agent_core.sessions import event_codec
+from agent_core.sessions.event_codec import FORMS, Form, decode, encode, plain
+from agent_core.sessions.journal import JournalRow, TurnJournal
 from tests.support.each import each
 from tests.support.images import png
 from tests.support.sample_events import EVENTS

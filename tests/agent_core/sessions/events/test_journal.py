@@ -23,8 +23,7 @@ from agent_core.events import (
     UserSaid,
 )
 from agent_core.prompt_parts import SaidText
-from agent_core.sessions.events.growing_text import GrowingText
-from agent_core.sessions.events.journal import JournalRow, TurnJournal
+from agent_core.sessions.journal import GrowingText, JournalRow, TurnJournal
 from tests.support.each import each
 from tests.support.sample_events import EVENTS
 from tools.context import TodoItem

@@ -27,8 +27,8 @@ from agent_core.messages import (
     user_message,
 )
 from agent_core.prompt_parts import SaidDocument, SaidImage, SaidLink, SaidText
-from agent_core.sessions.events.replay import replayed
 from agent_core.sessions.records import Hidden, StoredEvent, StoredMessage, TurnRecord
+from agent_core.sessions.replay import replayed
 from tests.support.journaled import CWD, transcript_of
 from tools.context import TodoItem
 from tools.result import ShownText, ToolResult

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from agent_core.errors import StoreError
-from agent_core.sessions.files.blobs import BlobStore
+from agent_core.sessions.checkpoints.blobs import BlobStore
 
 TEXT = b"the same line\n" * 1000
 NOISE = random.Random(1).randbytes(100_000)
@@ -138,7 +138,7 @@ def test_a_disk_that_takes_no_more_is_told_and_leaves_nothing_half_written(blobs
 import sys; sys.path[:0] = {sys.path!r}
 import pathlib, random, resource, signal
 from agent_core.errors import StoreError
-from agent_core.sessions.files.blobs import BlobStore
+from agent_core.sessions.checkpoints.blobs import BlobStore
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 try:

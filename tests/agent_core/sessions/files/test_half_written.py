@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from agent_core.home import Home
-from agent_core.sessions.files.half_written import drop_half_written, may_be_in
+from agent_core.sessions.checkpoints.restore import drop_half_written, may_be_in
 from agent_core.sessions.library import SessionLibrary
 from tests.support.file_bench import SESSION
 

@@ -6,7 +6,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from agent_core.sessions.files.paths import missing_folders, path_from, settled, shown_path, stored_path
+from agent_core.sessions.checkpoints.file_states import missing_folders, path_from, settled, shown_path, stored_path
 from tests.support.each import each
 
 NAMES = [b"/srv/a", "/srv/ä 🐍\n%41".encode(), b"/srv/caf\xe9", b"/srv/\xff%/bytes:x", b"/srv/bytes:a"]

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from agent_core.sessions.files.looking import LINK_MODE, NOTHING, UNKNOWN, FileState, look, sha256
-from agent_core.sessions.files.placing import place
+from agent_core.sessions.checkpoints.file_states import LINK_MODE, NOTHING, UNKNOWN, FileState, look, sha256
+from agent_core.sessions.checkpoints.restore import place
 from tools.errors import FileChanged
 
 MOST = 1000

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.sessions.files import placing
-from agent_core.sessions.files.looking import LINK_MODE, NOTHING, FileState, look, sha256
-from agent_core.sessions.files.placing import place
+from agent_core.sessions.checkpoints import restore as placing
+from agent_core.sessions.checkpoints.file_states import LINK_MODE, NOTHING, FileState, look, sha256
+from agent_core.sessions.checkpoints.restore import place
 from tests.support.swapping import exchange, swapping
 from tools.environments.atomic_writes import Spot, holding
 from tools.errors import FileAccessError, FileChanged

@@ -9,9 +9,9 @@ import time
 import pytest
 
 from agent_core.errors import StoreError
-from agent_core.sessions.files.blobs import BlobStore
-from agent_core.sessions.files.looking import sha256
-from agent_core.sessions.files.versions import FileVersions, VersionLimits
+from agent_core.sessions.checkpoints.blobs import BlobStore
+from agent_core.sessions.checkpoints.file_states import sha256
+from agent_core.sessions.checkpoints.versions import FileVersions, VersionLimits
 from tests.support.file_bench import SESSION
 
 DAY = 86_400

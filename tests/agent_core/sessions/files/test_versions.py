@@ -11,12 +11,11 @@ from contextlib import closing, contextmanager
 import pytest
 
 from agent_core.errors import StoreError
-from agent_core.sessions.database.file_header import files_of
-from agent_core.sessions.files import call_history
-from agent_core.sessions.files.keeping import CallOfTurn, NoteChanges
-from agent_core.sessions.files.looking import FileState, sha256
-from agent_core.sessions.files.version_rows import Change
-from agent_core.sessions.files.versions import VersionLimits
+from agent_core.sessions.checkpoints import writer
+from agent_core.sessions.checkpoints.file_states import Change, FileState, sha256
+from agent_core.sessions.checkpoints.versions import VersionLimits
+from agent_core.sessions.checkpoints.writer import CallOfTurn, NoteChanges
+from agent_core.sessions.schema import files_of
 from tests.support.file_bench import SESSION, FileBench
 from tools.ports import CommandSpec
 
@@ -265,7 +264,7 @@ def test_a_change_that_no_row_can_hold_keeps_no_other_from_being_noted_and_an_un
 def test_a_file_whose_past_cannot_be_looked_at_is_named_by_an_undo(bench, monkeypatch, caplog):
     bench.path("file").write_bytes(b"0")
     bench.begin()
-    monkeypatch.setattr(call_history, "kept_mode", lambda _: 1 / 0)
+    monkeypatch.setattr(writer, "kept_mode", lambda _: 1 / 0)
     bench.write("file", b"1")
     monkeypatch.undo()
     assert "is not kept" in caplog.text

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.context.compaction import Compaction
+from agent_core.compaction.engine import Compaction
 from agent_core.events import UserSaid
 from agent_core.messages import assistant_message, user_message
 from agent_core.prompt_parts import SaidText
-from agent_core.sessions.kept_state import KeptState
-from agent_core.sessions.live.prompts_left import read_prompts_left
+from agent_core.sessions.operations import read_prompts_left
+from agent_core.sessions.records import KeptState
 from tests.support.session_database import Desk
 
 HELLO = user_message("hello")

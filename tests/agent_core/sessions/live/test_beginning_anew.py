@@ -8,12 +8,11 @@ from agent_core.errors import RequestError
 from agent_core.events import AgentText, UserSaid
 from agent_core.messages import assistant_message, user_message
 from agent_core.prompt_parts import SaidText
-from agent_core.sessions.archive.archive import SessionArchive
-from agent_core.sessions.events.replay import replayed
-from agent_core.sessions.files.blobs import BlobStore
-from agent_core.sessions.kept_state import KeptState
-from agent_core.sessions.records import COMMAND, RESET, NewSession
-from agent_core.sessions.rewind.rewinder import Rewinder
+from agent_core.sessions.archive import SessionArchive
+from agent_core.sessions.checkpoints.blobs import BlobStore
+from agent_core.sessions.checkpoints.undo import Rewinder
+from agent_core.sessions.records import COMMAND, RESET, KeptState, NewSession
+from agent_core.sessions.replay import replayed
 
 
 @pytest.fixture

@@ -6,16 +6,16 @@ import dataclasses
 
 import pytest
 
-from agent_core.context.compaction import Compaction
+from agent_core.compaction.engine import Compaction
 from agent_core.errors import StoreError
 from agent_core.events import AgentText
 from agent_core.messages import assistant_message, user_message
-from agent_core.sessions.archive.archive import SessionArchive
-from agent_core.sessions.files.blobs import BlobStore
-from agent_core.sessions.live.leases import ProcessIdentity
+from agent_core.sessions.archive import SessionArchive
+from agent_core.sessions.checkpoints.blobs import BlobStore
+from agent_core.sessions.checkpoints.undo import Rewinder
+from agent_core.sessions.leases import ProcessIdentity
 from agent_core.sessions.records import COMMAND, COMPACTED, RESET, NewSession
-from agent_core.sessions.repair.salvage import salvage
-from agent_core.sessions.rewind.rewinder import Rewinder
+from agent_core.sessions.salvage import salvage
 from tests.support.session_database import Desk
 
 ONE, TWO = Compaction(1, 2, "one"), Compaction(1, 4, "two")

@@ -7,11 +7,10 @@ import threading
 from agent_core.errors import StoreError
 from agent_core.events import AgentText
 from agent_core.messages import user_message
-from agent_core.sessions.database.bodies import unpack
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.live.leases import LEASE
-from agent_core.sessions.live.sqlite_store import SqliteSessionStore
-from agent_core.sessions.live.ticker import Ticker
+from agent_core.sessions.database import Database, unpack
+from agent_core.sessions.housekeeping import Ticker
+from agent_core.sessions.leases import LEASE
+from agent_core.sessions.sqlite_store import SqliteSessionStore
 from tests.support.session_database import Desk
 from tests.support.waiting import wait_until
 

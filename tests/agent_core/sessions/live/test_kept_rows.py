@@ -9,7 +9,7 @@ import pytest
 
 from agent_core.providers.base import Usage
 from agent_core.providers.pricing import Spent
-from agent_core.sessions.kept_state import KeptState
+from agent_core.sessions.records import KeptState
 from tests.support.session_database import Desk
 from tools.context import TodoItem
 
@@ -104,9 +104,7 @@ def test_what_is_damaged_is_set_aside_and_told_and_the_rest_comes_back(desk, dam
 def test_tools_are_written_anew_only_when_they_are_others(desk, monkeypatch):
     tools = EVERYTHING.tools
     written, dumps = [], json.dumps
-    monkeypatch.setattr(
-        "agent_core.sessions.live.kept_rows.json.dumps", lambda value: written.append(value) or dumps(value)
-    )
+    monkeypatch.setattr("agent_core.sessions.rows.json.dumps", lambda value: written.append(value) or dumps(value))
     said = [tools, (*tools,), tools[:1], (*tools[:1], {"name": 1}), (*tools[:1], {"name": True})]
     for number, each in enumerate(said):
         desk.store.keep("s", replace(EVERYTHING, sealed_before=number, tools=each))

@@ -15,10 +15,10 @@ import pytest
 
 from agent_core.errors import SessionInUse, StoreError
 from agent_core.messages import user_message
-from agent_core.sessions.kept_state import KeptState
-from agent_core.sessions.live import leases
-from agent_core.sessions.live.leases import ProcessIdentity, holder_of, is_alive
-from agent_core.sessions.live.sqlite_store import PATIENCE
+from agent_core.sessions import leases
+from agent_core.sessions.leases import ProcessIdentity, holder_of, is_alive
+from agent_core.sessions.records import KeptState
+from agent_core.sessions.sqlite_store import PATIENCE
 from tests.support.each import each
 from tests.support.session_database import Desk
 
@@ -106,8 +106,8 @@ def test_who_is_known_to_be_dead_is_so_whatever_the_heartbeat_says(sleeper):
 HOLDING = """
 import sys
 from pathlib import Path
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.live.sqlite_store import SqliteSessionStore
+from agent_core.sessions.database import Database
+from agent_core.sessions.sqlite_store import SqliteSessionStore
 store = SqliteSessionStore(Database(Path(sys.argv[1])), background=False)
 store.begin_turn("s", "t1")
 print(store.identity.host, flush=True)
@@ -227,7 +227,7 @@ def test_who_cannot_go_on_without_it_waits_longer_for_a_busy_database(desk, monk
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="locked"):
             desk.store.take_lease("s")
-        monkeypatch.setattr("agent_core.sessions.database.patience.time.sleep", lambda _: other.rollback())
+        monkeypatch.setattr("agent_core.sessions.store_errors.time.sleep", lambda _: other.rollback())
         desk.store.take_lease("s", PATIENCE)
     assert desk.rows("SELECT holder_token IS NULL FROM sessions") == [(0,)]
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from agent_core.messages import user_message
-from agent_core.sessions.database.bodies import unpack
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.live.sqlite_store import SqliteSessionStore
+from agent_core.sessions.database import Database, unpack
+from agent_core.sessions.sqlite_store import SqliteSessionStore
 from tests.support.session_database import Desk
 
 ROOT = Path(__file__).parents[4]

@@ -14,20 +14,19 @@ import pytest
 
 from agent_core.background.news import News
 from agent_core.background.tasks import TaskInfo
-from agent_core.context.compaction import Compaction
+from agent_core.compaction.engine import Compaction
 from agent_core.errors import StoreError
 from agent_core.events import AgentText, ToolRequested, UserSaid
 from agent_core.messages import injected_message, user_message
 from agent_core.prompt_parts import SaidText
 from agent_core.providers.base import Usage
 from agent_core.providers.pricing import Spent
-from agent_core.sessions.background.kept import KeptBackground
-from agent_core.sessions.database.bodies import unpack
-from agent_core.sessions.files.blobs import BlobStore
-from agent_core.sessions.files.versions import FileVersions
-from agent_core.sessions.kept_state import KeptState
-from agent_core.sessions.live.live_sessions import Unsaved
-from agent_core.sessions.records import NewSession
+from agent_core.sessions.checkpoints.blobs import BlobStore
+from agent_core.sessions.checkpoints.versions import FileVersions
+from agent_core.sessions.database import unpack
+from agent_core.sessions.records import KeptState, NewSession
+from agent_core.sessions.sqlite_store import KeptBackground
+from agent_core.sessions.write_queue import Unsaved
 from tests.support.session_database import Desk
 from tools.context import TodoItem
 from tools.ports import CommandSpec

@@ -12,10 +12,9 @@ from agent_core.errors import SessionInUse, StoreError, UnknownSession
 from agent_core.events import AgentText
 from agent_core.messages import assistant_message, user_message
 from agent_core.providers.pricing import Spent
-from agent_core.sessions.database.bodies import unpack
-from agent_core.sessions.kept_state import KeptState
-from agent_core.sessions.live import live_sessions
-from agent_core.sessions.records import NewSession
+from agent_core.sessions import write_queue
+from agent_core.sessions.database import unpack
+from agent_core.sessions.records import KeptState, NewSession
 from tests.support.session_database import Desk
 
 BROKEN = StoreError("The disk is full. Free some space.", kind="full")
@@ -313,7 +312,7 @@ def test_the_end_of_a_turn_is_tried_even_where_a_message_failed_a_moment_ago(des
 @pytest.fixture
 def small(monkeypatch):
     """A session is full with a few messages."""
-    monkeypatch.setattr(live_sessions, "MOST_BYTES", 4000)
+    monkeypatch.setattr(write_queue, "MOST_BYTES", 4000)
     return "x" * 900  # which is not compressed
 
 

@@ -13,13 +13,11 @@ import pytest
 from agent_core.errors import StoreError
 from agent_core.events import AgentText
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
-from agent_core.sessions.archive.archive import SessionArchive
-from agent_core.sessions.database.bodies import pack
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.live.sqlite_store import SqliteSessionStore
-from agent_core.sessions.repair.damaged_rows import damaged_rows, set_aside
-from agent_core.sessions.repair.examining import examine
-from agent_core.sessions.repair.repair import repair
+from agent_core.sessions.archive import SessionArchive
+from agent_core.sessions.damaged_rows import damaged_rows, set_aside
+from agent_core.sessions.database import Database, pack
+from agent_core.sessions.repair import examine, repair
+from agent_core.sessions.sqlite_store import SqliteSessionStore
 from tests.support.filled_database import fill
 
 BROKEN = "CAST(x'7b80' AS TEXT)"

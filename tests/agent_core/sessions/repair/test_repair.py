@@ -13,11 +13,10 @@ from dataclasses import asdict
 import pytest
 
 from agent_core.errors import StoreError
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.database.migrating import known_migrations
-from agent_core.sessions.live.leases import ProcessIdentity
-from agent_core.sessions.repair.examining import examine
-from agent_core.sessions.repair.repair import repair
+from agent_core.sessions.database import Database
+from agent_core.sessions.leases import ProcessIdentity
+from agent_core.sessions.repair import examine, repair
+from agent_core.sessions.schema import known_migrations
 from tests.support.filled_database import counted, damage, fill, overwrite, pages_of
 
 NOW = 1_700_000_000.0
@@ -25,7 +24,7 @@ WHOLE = {"sessions": 20, "turns": 100, "messages": 200, "events": 100, "texts": 
 KEEP_OPEN = """
 import sys
 from pathlib import Path
-from agent_core.sessions.database.database import Database
+from agent_core.sessions.database import Database
 database = Database(Path(sys.argv[1]))
 with database.read() as connection:
     connection.execute("SELECT count(*) FROM sessions").fetchone()
@@ -107,7 +106,7 @@ def test_examining_reads_what_is_in_the_log_and_leaves_it_there(path, is_in_use)
         shutil.copytree(path.parent, path.parent.parent / "copy")
         path = path.parent.parent / "copy" / path.name
     before = path.read_bytes(), path.with_name("hermes-acp.db-wal").read_bytes()
-    command = "import sys, pathlib; from agent_core.sessions.repair.examining import examine\n"
+    command = "import sys, pathlib; from agent_core.sessions.repair import examine\n"
     command += "found = examine(pathlib.Path(sys.argv[1])); print(found.sessions, len(found.problems))"
     said = subprocess.run([sys.executable, "-c", command, path], capture_output=True, text=True, check=True)
     assert said.stdout == "21 0\n"
@@ -324,7 +323,7 @@ def test_a_search_index_that_cannot_be_opened_is_made_anew_in_place(path, record
 
 
 def test_a_big_search_index_is_examined_in_place_unless_sessions_are_in_use(path, monkeypatch):
-    monkeypatch.setattr("agent_core.sessions.repair.examining._MOST_COPIED", 1)
+    monkeypatch.setattr("agent_core.sessions.repair._MOST_COPIED", 1)
     assert examine(path, now=NOW).problems == ()
     holder = ProcessIdentity.current("hermes-acp").holder(NOW + 60)
     with plain(path) as connection:

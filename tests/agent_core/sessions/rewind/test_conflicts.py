@@ -9,9 +9,9 @@ import pytest
 
 from agent_core.errors import StoreError
 from agent_core.interrupt import CancelToken
-from agent_core.sessions.files.version_rows import PRUNED
-from agent_core.sessions.files.versions import VersionLimits
-from agent_core.sessions.rewind.rewinder import Rewinder
+from agent_core.sessions.checkpoints.file_states import PRUNED
+from agent_core.sessions.checkpoints.undo import Rewinder
+from agent_core.sessions.checkpoints.versions import VersionLimits
 from tests.support.file_bench import SESSION, FileBench
 from tests.support.tool_context import ScriptedApprover
 from tools.approval.gate import Approvals, Gate

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.sessions.files.versions import VersionLimits
+from agent_core.sessions.checkpoints.versions import VersionLimits
 from tests.support.file_bench import FileBench
 from tools.changes import observation
 from tools.environments.git_effects import git_effects

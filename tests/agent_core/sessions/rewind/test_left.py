@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from acp_adapter.commands.undo import told_of
-from agent_core.sessions.archive.forking import copy_session
-from agent_core.sessions.files.disk import LocalDisk
+from agent_core.sessions.checkpoints.restore import LocalDisk
+from agent_core.sessions.checkpoints.undo import RewindPlan
+from agent_core.sessions.checkpoints.undo_plan import RewindReport
+from agent_core.sessions.fork import copy_session
 from agent_core.sessions.records import NewSession
-from agent_core.sessions.rewind.records import RewindReport
-from agent_core.sessions.rewind.rewinder import RewindPlan
 from tests.support.file_bench import SESSION, FileBench, never
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.sessions.rewind.rewinder import FileStep
+from agent_core.sessions.checkpoints.undo import FileStep
 from tests.support.file_bench import SESSION, FileBench
 from tests.tools.environments.test_places_run_later import Session, git, write
 

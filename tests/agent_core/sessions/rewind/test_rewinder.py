@@ -8,7 +8,7 @@ import pytest
 
 from agent_core.errors import RequestError, UnknownSession
 from agent_core.messages import assistant_message, injected_message, user_message
-from agent_core.sessions.rewind.records import FileOutcome
+from agent_core.sessions.checkpoints.undo_plan import FileOutcome
 from tests.support.file_bench import SESSION
 
 

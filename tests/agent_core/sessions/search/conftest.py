@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.sessions.database.database import Database
+from agent_core.sessions.database import Database
 from tests.support.talks import NOW, Talks
 
 

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from agent_core.messages import injected_message
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.search.index import index_pending, unsearched
+from agent_core.sessions.database import Database
+from agent_core.sessions.search_index import index_pending, unsearched
 from tests.support.talks import Talks, answered, printed
 
 _INDEX_ALL = """
 import sys
 from pathlib import Path
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.search.index import index_pending
+from agent_core.sessions.database import Database
+from agent_core.sessions.search_index import index_pending
 database = Database(Path(sys.argv[1]))
 index_pending(database, limit=1)
 print(flush=True)

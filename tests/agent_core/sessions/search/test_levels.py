@@ -5,9 +5,17 @@ from __future__ import annotations
 import pytest
 
 from agent_core.errors import StoreError
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.search.index import forget_deleted, index_pending
-from agent_core.sessions.search.levels import SET_STRUCTURE, Level, Structure, decoded, encoded, keep_few
+from agent_core.sessions.database import Database
+from agent_core.sessions.search_index import (
+    SET_STRUCTURE,
+    Level,
+    Structure,
+    decoded,
+    encoded,
+    forget_deleted,
+    index_pending,
+    keep_few,
+)
 from tests.support.talks import Talks, answered
 
 _RECORD = "SELECT block FROM messages_fts_data WHERE id = 10"

@@ -5,8 +5,8 @@ import sqlite3
 
 import pytest
 
-from agent_core.sessions.search.query import parse
-from agent_core.sessions.search.texts import prepared
+from agent_core.sessions.search import parse
+from agent_core.sessions.search_index import prepared
 from tests.support.each import each
 from tools.errors import ToolError
 

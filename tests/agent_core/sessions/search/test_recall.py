@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent_core.messages import assistant_message, injected_message, tool_call
-from agent_core.sessions.database.database import Database
-from agent_core.sessions.search.reading import FIRST, LAST
-from agent_core.sessions.search.recall import SqliteRecall
+from agent_core.sessions.database import Database
+from agent_core.sessions.search import FIRST, LAST, SqliteRecall
 from tests.support.talks import NOW, Talks, answered, asked, printed
 from tools.agent_ports import RecalledSession, RecallQuery
 from tools.errors import ToolError

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agent_core.messages import assistant_message, injected_message, tool_call, user_message
-from agent_core.sessions.search.texts import prepared, searchable
+from agent_core.sessions.search_index import prepared, searchable
 from tests.support.each import each
 from tests.support.talks import printed
 

@@ -16,7 +16,7 @@ from acp_adapter.cli.doctor.configuration import (
     check_permissions,
     check_space,
 )
-from agent_core.sessions.live.leases import ProcessIdentity
+from agent_core.sessions.leases import ProcessIdentity
 
 HOUR = 3600
 

@@ -8,7 +8,7 @@ import pytest
 from acp_adapter.cli.doctor import configuration as checks
 from acp_adapter.cli.doctor.configuration import check_key, check_model, check_sign_in
 from agent_core.home import Home
-from agent_core.signed_out import SignedOut
+from agent_core.providers.sign_out import SignedOut
 from tests.support.fake_sign_ins import TOKEN, FakeSignIns
 from tests.support.model_server import Garbage, Hang, Reply, Status, ToolCall
 from tests.support.settings_files import configure, use_model

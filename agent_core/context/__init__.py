@@ -1,1 +1,0 @@
-"""What of a long conversation the model is shown: how large it is, when it is compressed, and how."""

@@ -1,1 +1,0 @@
-"""Stored sessions as a whole: found, listed, copied, deleted."""

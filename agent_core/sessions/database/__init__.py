@@ -1,1 +1,0 @@
-"""The SQLite file: opening, migrating, one transaction at a time."""

@@ -1,1 +1,0 @@
-"""What happened in a turn: taken down, stored, shown again."""

@@ -1,1 +1,0 @@
-"""What files were before they were changed: contents, rows about them, and putting them back."""

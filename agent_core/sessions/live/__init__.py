@@ -1,1 +1,0 @@
-"""Sessions that this process works with: each message stored before it is acted on."""

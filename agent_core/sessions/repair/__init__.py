@@ -1,1 +1,0 @@
-"""Looking at a database, and mending it without deleting anything."""

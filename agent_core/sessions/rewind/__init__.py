@@ -1,1 +1,0 @@
-"""Turns taken back with the files that they changed, and brought again."""

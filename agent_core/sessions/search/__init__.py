@@ -1,1 +1,0 @@
-"""Finding what was said in any session, by words."""

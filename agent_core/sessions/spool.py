@@ -1,0 +1,309 @@
+"""Files of what could not be stored before the end of a process, one for each session: the next start takes them in."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import secrets
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from agent_core.background.news import News
+from agent_core.background.tasks import TaskInfo
+from agent_core.compaction.engine import Compaction
+from agent_core.providers.base import Usage
+from agent_core.providers.pricing import Certain, Spent
+from agent_core.sessions.checkpoints.file_states import Change, FileState, path_from, stored_path
+from agent_core.sessions.checkpoints.writer import CallOfTurn, EndCommand, NoteChanges, TakeBackChanges
+from agent_core.sessions.journal import JournalRow, TurnJournal
+from agent_core.sessions.operations import (
+    AddCompaction,
+    AddEvents,
+    AddMessage,
+    BeginTurn,
+    CloseTurn,
+    CreateSession,
+    DropNews,
+    Keep,
+    KeepNews,
+    KeepTask,
+    LeaveOut,
+    LiveTurn,
+    NameSession,
+    Operation,
+    TellLeft,
+    Withdraw,
+)
+from agent_core.sessions.records import KeptState, NewSession
+from agent_core.sessions.rows import PackedCompaction, PackedMessage, PackedState
+from tools.context import TodoItem
+from tools.light_dataclass import dataclass
+from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, lock, own_user
+
+# Operations of a session's queue as JSON and back, for the files that outlive their process.
+
+_FORMAT = 1
+_TYPES: Mapping[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        *(CreateSession, BeginTurn, AddMessage, AddEvents, Withdraw, AddCompaction, CloseTurn, TellLeft, LeaveOut),
+        *(Keep, NameSession, KeepNews, DropNews, KeepTask, CallOfTurn, NoteChanges, EndCommand, TakeBackChanges),
+        *(NewSession, PackedMessage, PackedCompaction, Compaction, PackedState, KeptState, TodoItem),
+        *(Spent, Certain, Usage, News, TaskInfo, JournalRow, Change, FileState),
+    )
+}
+
+
+class Coding:
+    """Values as JSON and back. Turns are values that several operations share: they are told apart by number."""
+
+    def __init__(self) -> None:
+        self._turns: list[LiveTurn] = []
+
+    def coded_file(self, session_id: str, operations: Sequence[Operation]) -> dict[str, Any]:
+        """What a session has to store."""
+        coded = [self._coded(operation) for operation in operations]
+        turns = [self._coded_turn(turn) for turn in self._turns]
+        return {"format": _FORMAT, "session": session_id, "turns": turns, "operations": coded}
+
+    def decoded_file(self, file: Mapping[str, Any]) -> tuple[str, list[Operation]]:
+        """The session's id, and what it has to store.
+
+        Raises:
+            ValueError, TypeError, KeyError, IndexError, AttributeError: it was not made by `coded_file`.
+        """
+        if file["format"] != _FORMAT:
+            raise ValueError(f"its format is {file['format']!r}, this program knows {_FORMAT}")
+        self._turns = [self._decoded_turn(turn) for turn in file["turns"]]
+        return file["session"], [self._decoded(operation) for operation in file["operations"]]
+
+    def _coded(self, value: Any) -> Any:
+        match value:
+            case None | str() | int() | float():
+                return value
+            case list():
+                return [self._coded(one) for one in value]
+            case LiveTurn():
+                return {"turn": self._number_of(value)}
+            case tuple():
+                return {"tuple": [self._coded(one) for one in value]}
+            case set() | frozenset():
+                return {"set": [self._coded(one) for one in value]}
+            case Mapping():
+                return {"map": [[self._coded(name), self._coded(one)] for name, one in value.items()]}
+            case bytes():
+                return {"bytes": base64.b64encode(value).decode("ascii")}
+            case Path():
+                return {"path": stored_path(value)}
+        if not is_dataclass(value) or type(value).__name__ not in _TYPES:
+            raise TypeError(f"{type(value).__name__} cannot be put into a file")
+        return {type(value).__name__: {each.name: self._coded(getattr(value, each.name)) for each in fields(value)}}
+
+    def _decoded(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._decoded(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        [(kind, held)] = value.items()
+        match kind:
+            case "turn":
+                return self._turns[held]
+            case "tuple":
+                return tuple(self._decoded(one) for one in held)
+            case "set":
+                return frozenset(self._decoded(one) for one in held)
+            case "map":
+                return {self._decoded(name): self._decoded(one) for name, one in held}
+            case "bytes":
+                return base64.b64decode(held)
+            case "path":
+                return path_from(held)
+        made = _TYPES[kind](**{name: self._decoded(one) for name, one in held.items()})
+        if isinstance(made, NoteChanges | EndCommand):
+            made.was_tried = True
+        return made
+
+    def _number_of(self, turn: LiveTurn) -> int:
+        if turn not in self._turns:
+            self._turns.append(turn)
+        return self._turns.index(turn)
+
+    def _coded_turn(self, turn: LiveTurn) -> dict[str, Any]:
+        rows = turn.journal.take(final=True)
+        turn.journal.put_back(rows)
+        plain = ("id", "session_id", "began_at", "number", "messages", "visible", "compactions")
+        return {name: getattr(turn, name) for name in plain} | {"events": [self._coded(row) for row in rows]}
+
+    def _decoded_turn(self, coded: dict[str, Any]) -> LiveTurn:
+        rows = cast("list[JournalRow]", [self._decoded(row) for row in coded.pop("events")])
+        return LiveTurn(**coded, journal=TurnJournal.of(rows), stored=None)
+
+
+# Files of what could not be stored before the end of a process, one for each session: the next start takes them
+# in.
+#
+# They lie in the home, or, where that cannot be written to, in the directory for temporary files; for the user
+# alone.
+# A file is locked while its process lives, which may still store what is in it.
+
+log = logging.getLogger(__name__)
+
+_NAME_LENGTH = 32
+
+
+@dataclass(slots=True, eq=False)
+class Spooled:
+    """A file of what a session has to store. It stays until `remove`; `let_go` leaves it to another process."""
+
+    path: Path
+    session_id: str
+    operations: Sequence[Operation]
+    descriptor: int | None
+
+    def remove(self) -> None:
+        """All of it is stored."""
+        with contextlib.suppress(OSError):
+            self.path.unlink(missing_ok=True)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Whoever starts next may take it in."""
+        descriptor, self.descriptor = self.descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+class Spool:
+    """The files of one database with what could not be stored before the end of a process."""
+
+    def __init__(self, database: Path) -> None:
+        digest = hashlib.sha256(os.fsencode(database)).hexdigest()[:_NAME_LENGTH]
+        self.places = (
+            database.parent / "unsaved",
+            Path(tempfile.gettempdir()) / f"hermes-acp-unsaved-{own_user()}-{digest}",
+        )
+
+    def write(self, session_id: str, operations: Sequence[Operation]) -> Spooled:
+        """Put into a file what a session has to store.
+
+        Raises:
+            OSError: there is no place that it could be written to.
+        """
+        text = json.dumps(Coding().coded_file(session_id, operations)).encode()
+        try:
+            path, descriptor = _written(self.places[0], session_id, text)
+        except OSError:
+            path, descriptor = _written(self.places[1], session_id, text)
+        return Spooled(path, session_id, operations, descriptor)
+
+    def take(self) -> Iterator[Spooled]:
+        """What processes have left that are no more. A file that cannot be read is left where it is, and logged."""
+        for path in self._files("*.tmp"):
+            _drop_unfinished(path)
+        for path in self._files("*.json"):
+            try:
+                if (taken := _taken(path)) is not None:
+                    yield taken
+            except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError) as problem:
+                log.error("%s, a part of a conversation, cannot be read: %s", path, problem)  # noqa: TRY400 - it says all
+
+    def drop(self, session_id: str) -> None:
+        """A session is deleted: nothing of it stays here."""
+        for path in self._files(f"{_name(session_id)}-*"):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+    def _files(self, pattern: str) -> list[Path]:
+        return sorted(path for place in self.places if _is_own(place) for path in place.glob(pattern))
+
+
+def _name(session_id: str) -> str:
+    return hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()[:_NAME_LENGTH]
+
+
+def _is_own(place: Path) -> bool:
+    """Whether it is a directory of this user's: others may write to the one for temporary files."""
+    try:
+        facts = place.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(facts.st_mode) and facts.st_uid == own_user()
+
+
+def _written(place: Path, session_id: str, text: bytes) -> tuple[Path, int]:
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _is_own(place):
+        raise PermissionError(f"{place} is not this user's.")
+    path = place / f"{_name(session_id)}-{secrets.token_hex(4)}.json"
+    unfinished = path.with_suffix(".tmp")
+    descriptor = os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    try:
+        _is_locked(descriptor)
+        left = memoryview(text)
+        while left:
+            left = left[os.write(descriptor, left) :]
+        os.fsync(descriptor)
+        unfinished.replace(path)
+    except BaseException:
+        os.close(descriptor)
+        with contextlib.suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+        raise
+    return path, descriptor
+
+
+def _taken(path: Path) -> Spooled | None:
+    """None where its process lives, or another takes it in."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+    except FileNotFoundError:
+        return None
+    taken = None
+    try:
+        # One that was stored and removed in the moment before it was locked is not taken.
+        if _is_locked(descriptor) and path.exists():
+            taken = _read(path, descriptor)
+    finally:
+        if taken is None:
+            os.close(descriptor)
+    return taken
+
+
+def _drop_unfinished(path: Path) -> None:
+    """Remove a file that a process was writing when it was killed."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        try:
+            if _is_locked(descriptor):
+                path.unlink(missing_ok=True)
+        finally:
+            os.close(descriptor)
+
+
+def _is_locked(descriptor: int) -> bool:
+    """Whether the lock is ours now, or nobody can have one."""
+    try:
+        lock(descriptor)
+    except BlockingIOError:
+        return False
+    except OSError:  # then storing the same twice does no harm
+        return True
+    return True
+
+
+def _read(path: Path, descriptor: int) -> Spooled:
+
+    facts = os.fstat(descriptor)
+    if not stat.S_ISREG(facts.st_mode) or facts.st_uid != own_user():
+        raise PermissionError(f"{path} is not this user's.")
+    with open(descriptor, "rb", closefd=False) as stream:
+        session_id, operations = Coding().decoded_file(json.loads(stream.read()))
+    return Spooled(path, session_id, operations, descriptor)

@@ -1,1 +1,0 @@
-"""Runs as data to train with."""
