@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 from urllib.parse import unquote, urlsplit
 
 from agent_core.errors import RequestError
+from agent_core.events import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText, audio_format
 from agent_core.messages import AudioPart, Content, FilePart, ImagePart, Part, TextPart
-from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText, audio_format
 from tools.light_dataclass import dataclass
 from tools.text.encoding import decode, with_escapes
 

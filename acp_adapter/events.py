@@ -26,7 +26,7 @@ from agent_core.callbacks import (
     Step,
     ToolProgress,
 )
-from agent_core.calls.live_output import tail_of, with_tail
+from agent_core.cancel import CancelToken
 from agent_core.events import (
     AgentText,
     AgentThought,
@@ -34,6 +34,7 @@ from agent_core.events import (
     ContextUsed,
     Noticed,
     PlanChanged,
+    SaidText,
     SessionEvent,
     TerminalShown,
     ToolAnnounced,
@@ -42,10 +43,10 @@ from agent_core.events import (
     ToolRequested,
     ToolRunning,
     UserSaid,
+    tail_of,
+    with_tail,
 )
-from agent_core.interrupt import CancelToken
 from agent_core.messages import INTERRUPTED_RESULT, Message
-from agent_core.prompt_parts import SaidText
 from agent_core.providers.choice import USUAL_WINDOW
 from agent_core.sessions.store import Journal
 from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion

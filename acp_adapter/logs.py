@@ -225,9 +225,8 @@ def _without_secrets(text: str) -> str:
 
     redactor = Redactor()
     try:
-        from agent_core.config import load  # noqa: PLC0415
+        from agent_core.config import load, secrets_of  # noqa: PLC0415
         from agent_core.home import find_home  # noqa: PLC0415
-        from agent_core.known_secrets import secrets_of  # noqa: PLC0415
 
         redactor.learn(secrets_of(load(find_home(os.environ))))
     except Exception:  # noqa: BLE001, S110 - whatever is wrong there, this failure is to be told

@@ -14,8 +14,8 @@ from acp_adapter.jsonrpc import Incoming, logged_error
 from acp_adapter.session import Ticket
 from acp_adapter.transport import Transport
 from acp_adapter.turn import Prompting
-from agent_core.interrupt import CancelToken
-from agent_core.prompt_parts import SaidPart
+from agent_core.cancel import CancelToken
+from agent_core.events import SaidPart
 from tools.light_dataclass import complete_all, dataclass
 
 if TYPE_CHECKING:

@@ -176,8 +176,7 @@ class _Own:
 
     @property
     def config(self) -> ConfigSource:
-        from agent_core.config import ConfigSource, Overrides  # noqa: PLC0415 - after the first answer
-        from agent_core.known_secrets import teach  # noqa: PLC0415 - the same
+        from agent_core.config import ConfigSource, Overrides, teach  # noqa: PLC0415 - after the first answer
 
         with self._lock:
             if self._config is None:

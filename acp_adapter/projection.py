@@ -22,7 +22,6 @@ from acp_adapter.tools import (
     terminal_block,
     text_block,
 )
-from agent_core.calls.live_output import readable_error
 from agent_core.events import (
     AgentText,
     AgentThought,
@@ -44,6 +43,7 @@ from agent_core.events import (
     ToolRequested,
     ToolRunning,
     UserSaid,
+    readable_error,
 )
 from agent_core.messages import is_interrupted
 from agent_core.sessions.records import SessionPage, SessionRecord, Transcript

@@ -38,12 +38,12 @@ from acp_adapter.startup import (
 from acp_adapter.transport import Transport
 from acp_adapter.turn import Prompting, steer
 from agent_core.activity import Doing
-from agent_core.background.tasks import TaskInfo
+from agent_core.background_tasks import TaskInfo
+from agent_core.cancel import CancelToken
 from agent_core.config import ConfigSource
 from agent_core.errors import HermesError, RequestError
 from agent_core.events import CommandsOffered, SessionEvent
 from agent_core.factory import AgentFactory
-from agent_core.interrupt import CancelToken
 from agent_core.rehearsing import Rehearsed
 from agent_core.settings.options import Option
 

@@ -25,13 +25,12 @@ from acp_adapter.projection import CardFields
 from acp_adapter.startup import Directories, SessionSeed, new_session_id
 from acp_adapter.transport import Transport
 from agent_core.agent import AIAgent
-from agent_core.auxiliary.question import settings_of
-from agent_core.background.news import News, NewsBox
+from agent_core.cancel import CancelToken
 from agent_core.errors import RequestError, SessionClosed, StoreError, UnknownSession
-from agent_core.events import SessionEvent, SessionNamed
+from agent_core.events import SaidPart, SessionEvent, SessionNamed
 from agent_core.factory import AgentFactory
-from agent_core.interrupt import CancelToken
-from agent_core.prompt_parts import SaidPart
+from agent_core.model_request.side_models import settings_of
+from agent_core.notifications import News, NewsBox
 from agent_core.services import SessionServices
 from agent_core.sessions.operations import NameSession
 from agent_core.sessions.records import NewSession, SessionRecord

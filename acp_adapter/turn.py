@@ -33,18 +33,17 @@ from acp_adapter.startup import new_session_id
 from acp_adapter.tools import for_a_moment
 from agent_core.agent import AIAgent
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested, ToolProgress
+from agent_core.cancel import CancelToken
 from agent_core.errors import HermesError, KeyMissing, RequestError, TurnInterrupted, UnknownSession, public_text
-from agent_core.events import Noticed, SessionEvent, UserSaid
+from agent_core.events import Noticed, SaidDocument, SaidPart, SaidText, SessionEvent, UserSaid
 from agent_core.factory import AgentFactory
-from agent_core.interrupt import CancelToken
 from agent_core.log_context import working_for
 from agent_core.messages import Content
-from agent_core.prompt_parts import SaidDocument, SaidPart, SaidText
 from agent_core.providers.choice import ModelChoice, ServedWindow
 from agent_core.services import SessionServices, TurnServices
 from agent_core.sessions.records import NewSession
 from agent_core.settings.options import Option
-from agent_core.turn.result import ConversationResult, StopReason, TurnUsage
+from agent_core.turn import ConversationResult, StopReason, TurnUsage
 from agent_core.workspace import CallIdentity
 from tools.approval.actions import Action
 from tools.context import ToolContext
@@ -199,7 +198,7 @@ class TurnWork:
         servers = self.session.servers
         if servers is None:
             return
-        from agent_core.mcp.telling import still_waiting, told, waiting  # noqa: PLC0415 - most sessions have no servers
+        from agent_core.mcp.specs import still_waiting, told, waiting  # noqa: PLC0415 - most sessions have no servers
 
         if not self.session.servers_awaited:
             if note := waiting(servers.status()):

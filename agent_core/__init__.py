@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from agent_core.agent import AIAgent as AIAgent
     from agent_core.callbacks import AgentCallbacks as AgentCallbacks
-    from agent_core.interrupt import CancelToken as CancelToken
+    from agent_core.cancel import CancelToken as CancelToken
     from agent_core.workspace import local_workspace as local_workspace
 
 _PUBLIC = {
     "AIAgent": "agent_core.agent",
     "AgentCallbacks": "agent_core.callbacks",
-    "CancelToken": "agent_core.interrupt",
+    "CancelToken": "agent_core.cancel",
     "local_workspace": "agent_core.workspace",
 }
 

@@ -1,8 +1,4 @@
-"""The agent: one conversation with a model that can use tools. The loop of its turns is `turn_loop`.
-
-agent = AIAgent("offline", "offline")
-agent.chat("read README.md")
-"""
+"""The agent: one conversation with a model that can use tools. The loop of its turns is in `loop.py`."""
 
 from __future__ import annotations
 
@@ -14,42 +10,75 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_core.asking.route import Route
-from agent_core.asking.survive import Patience
-from agent_core.background.delivery import open_turn
-from agent_core.batch.trajectories import keep, log_for
+from agent_core.batch.trajectories import Runs, keep, log_for
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, Status
-from agent_core.calls.repeats import Repeats
-from agent_core.delegation.of_turns import DelegationOfTurns
+from agent_core.cancel import CancelToken
+from agent_core.compaction.compactor import with_engine
 from agent_core.delegation.settings import DelegationSettings
 from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted, public_text
-from agent_core.guardrails import Thresholds
-from agent_core.hooks.turn_hooks import TurnHooks
-from agent_core.interrupt import CancelToken
+from agent_core.guardrails import Repeats, Thresholds
+from agent_core.hooks.session_hooks import TurnHooks
+from agent_core.injected_messages import catch_up, notes_beside, tell_undelivered, tell_unused
+from agent_core.loop import Aim, Target, TurnLoop
 from agent_core.memory.session_memory import TurnMemory
 from agent_core.messages import INTERRUPTED_TURN, Content, Message, closing, holds_others_words
-from agent_core.own_services import own_services
+from agent_core.model_request.caller import Patience
+from agent_core.model_request.fallback_chain import Route
+from agent_core.notifications import follow, open_turn
 from agent_core.prompt.layers import PromptSettings
 from agent_core.providers.base import CacheTtl, Provider, ReasoningEffort
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.factory import provider_by_name
 from agent_core.services import SessionServices
 from agent_core.sessions.store import InMemorySessionStore, SessionStore
+from agent_core.stop_reasons import Ending
 from agent_core.telemetry.exporter import NoTrace, TurnTrace, begin_trace
-from agent_core.turn.catching_up import catch_up
-from agent_core.turn.ending import Ending
-from agent_core.turn.history import TurnHistory
-from agent_core.turn.loop import Aim, Target, TurnLoop
-from agent_core.turn.notes import notes_beside
-from agent_core.turn.result import ConversationResult, never_begun
-from agent_core.turn.telling import tell_undelivered, tell_unused
-from agent_core.turn.turn import Turn
-from agent_core.verifying.edits import forbids_checks
+from agent_core.turn import ConversationResult, Turn, TurnHistory, never_begun
+from agent_core.verification import forbids_checks
 from agent_core.workspace import Workspace, local_workspace
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from agent_core.batch.trajectories import Runs
+    from tools.context import Delegation
+
+
+# Who has sub-agents work for the turns of one agent; made turn by turn, and loaded when one is wanted.
+
+
+@dataclass(frozen=True, slots=True)
+class DelegationOfTurns:
+    """Makes it, of what an agent has; it does not know the agent, which would not be gone with its last user then."""
+
+    store: SessionStore
+    prompt: PromptSettings
+    guardrails: Thresholds
+    verify_on_stop: bool
+    settings: DelegationSettings
+
+    def __call__(self, loop: TurnLoop, turn: Turn) -> Delegation:
+        """Who has sub-agents work for `turn`."""
+        from agent_core.delegation import delegator, subagent  # noqa: PLC0415 - most turns need no sub-agents
+
+        parent = subagent.Parent(loop, self.store, self.prompt, self.guardrails, self.verify_on_stop)
+        return delegator.TurnDelegation(parent, self.settings, turn)
+
+
+# The services of an agent that nobody has given any: in memory, and for its own life.
+
+
+def own_services(session_id: str, workspace: Workspace) -> SessionServices:
+    """Services with the engine that compresses, which hear of the workspace's background processes."""
+    services = with_engine(SessionServices(), session_id)
+    if workspace.processes is not None:
+        follow(workspace.processes, services.news, services.tasks, session_id)
+    return services
+
+
+# The agent: one conversation with a model that can use tools. The loop of its turns is `turn_loop`.
+#
+# agent = AIAgent("offline", "offline")
+# agent.chat("read README.md")
 
 
 class AIAgent:

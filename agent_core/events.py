@@ -2,15 +2,87 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, Literal
 
-from agent_core.prompt_parts import SaidPart
+from agent_core.messages import is_interrupted
 from agent_core.settings.options import Option
 from tools.context import TodoItem
 from tools.light_dataclass import dataclass
-from tools.result import ToolResult
+from tools.result import ShownText, ToolResult, reason_of
+
+# What a person sent in one prompt, in no protocol's words: a stored session shows it again as it was.
+#
+# Data is base64 text, as it came.
+
+_WAV = frozenset({"wav", "wave", "vnd.wave"})
+_MP3 = frozenset({"mp3", "mpeg", "mpeg3"})
+_NOT_IN_FORMATS = re.compile(r"[^a-z0-9.+-]")
+_LONGEST_FORMAT = 32
+
+
+@dataclass(frozen=True, slots=True)
+class SaidText:
+    """Words."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SaidImage:
+    """A picture. `uri` tells where it is from, '' if that is not known."""
+
+    mime_type: str
+    data: str
+    uri: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SaidAudio:
+    """A recording."""
+
+    mime_type: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class SaidLink:
+    """A mention of something by its address: a file, a symbol."""
+
+    uri: str
+    name: str
+    mime_type: str = ""
+    title: str = ""
+    description: str = ""
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SaidDocument:
+    """Something with an address and its content: `text`, or `data` for what is not text; the other is None."""
+
+    uri: str
+    text: str | None
+    data: str | None = None
+    mime_type: str = ""
+
+
+SaidPart = SaidText | SaidImage | SaidAudio | SaidLink | SaidDocument
+
+
+def audio_format(mime_type: str) -> str:
+    """The short name of a recording's format, as model servers know it: `wav`, `mp3`, else what the type says."""
+    kind = mime_type.partition(";")[0].strip().lower().removeprefix("audio/").removeprefix("x-")
+    if kind in _WAV:
+        return "wav"
+    return "mp3" if kind in _MP3 else _NOT_IN_FORMATS.sub("", kind)[:_LONGEST_FORMAT] or "unknown"
+
+
+def audio_mime(name: str) -> str:
+    """The media type of a recording's format."""
+    return "audio/mpeg" if name == "mp3" else f"audio/{name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,3 +323,30 @@ SessionEvent = (
     | CommandsOffered
     | OwnTurn
 )
+
+
+# What a call printed while it ran, as far as it is shown live, and what is left of it where the call broke off.
+
+_TAIL_CHARS = 2_000
+
+
+def tail_of(text: str) -> str:
+    """The end of `text`, from the beginning of a line."""
+    if len(text) <= _TAIL_CHARS:
+        return text
+    cut = text[-_TAIL_CHARS:]
+    return cut[cut.find("\n") + 1 :]
+
+
+def with_tail(result: ToolResult, tail: str) -> ToolResult:
+    """A failure that has nothing to show but its reason keeps what the call printed before it broke off."""
+    if not result.failed or not tail or (result.shown and not result.denied):
+        return result
+    return replace(result, shown=(ShownText(tail, ""), *(result.shown or (ShownText(readable_error(result.text)),))))
+
+
+def readable_error(text: str) -> str:
+    """The sentence in an error result, as the person reads it; other text as it is."""
+    if is_interrupted(text):
+        return "Stopped."
+    return reason_of(text)

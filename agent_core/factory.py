@@ -4,61 +4,164 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_core.activity import RunReport
 from agent_core.agent import AIAgent
-from agent_core.asking.routes import Routes
-from agent_core.asking.survive import Patience
-from agent_core.auxiliary.client import AuxiliaryClient
-from agent_core.auxiliary.summarising import summarise
-from agent_core.background.sessions import Backgrounds
 from agent_core.compaction.compactor import engine_of
 from agent_core.compaction.engine import CompressionRequest
-from agent_core.config import ConfigSource, Configuration
-from agent_core.delegation.configured import delegation_settings, tidy_left_over
-from agent_core.errors import HermesError, SettingsError, StoreError, UnknownSession
+from agent_core.config import ConfigSource, Configuration, teach
+from agent_core.delegation.settings import DelegationSettings
+from agent_core.delegation.worktree import tidy_copies
+from agent_core.errors import AuthRequired, HermesError, SettingsError, StoreError, UnknownSession
 from agent_core.guardrails import Thresholds
-from agent_core.home import Home
-from agent_core.hooks.news import as_news
-from agent_core.known_secrets import teach
-from agent_core.loading import load_for_calls, load_for_prompt
-from agent_core.memory.session_memory import Memories
+from agent_core.home import Home, user_cache
+from agent_core.loop import Target
+from agent_core.memory.session_memory import Memories, SessionMemory
 from agent_core.memory.store import MemoryStore
+from agent_core.model_request.caller import Patience
+from agent_core.model_request.fallback_chain import Route, Routes
+from agent_core.model_request.side_models import AuxiliaryClient, summarise
+from agent_core.notifications import Backgrounds, News
 from agent_core.plugins.plugins import Plugins
 from agent_core.prompt.layers import PromptSettings
-from agent_core.providers.available_models import command_line_decides
+from agent_core.providers.available_models import command_line_decides, resolve_chosen
 from agent_core.providers.choice import ModelChoice, ServedWindow
 from agent_core.providers.lessons import Lessons
 from agent_core.providers.resolve import effort_in_use, resolve_model
 from agent_core.providers.sign_out import SignedOut, sign_out
 from agent_core.rehearsing import Asked, Rehearsed, rehearse
-from agent_core.running import RunReport
 from agent_core.services import SessionServices
-from agent_core.session_model import session_model
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import SessionRecord
 from agent_core.settings.model import Settings
 from agent_core.settings.options import SessionChoices
 from agent_core.settings.project import context_file_settings
+from agent_core.settings.sections import CompressionPart
 from agent_core.telemetry.exporter import Traces
 from agent_core.workspace import Workspace
-from agent_core.workspaces import Workspaces
+from agent_core.workspace_factory import Workspaces, find_sandbox, load_sandbox
+from tools.approval.commands import load_classifier
 from tools.ports import Interrupt
-from tools.redaction import Redactor
+from tools.redaction import Redactor, redact
 from tools.registry import Toolbox, registry
 from tools.result import ResultImage
-from tools.toolsets import load_tools
+from tools.toolsets import get_tool_definitions, load_tools
+from tools.untrusted.scanner import scan
 
 if TYPE_CHECKING:
     from agent_core.batch.trajectories import Runs, TrajectoryLog
     from agent_core.mcp.session_servers import SessionServers
     from agent_core.mcp.specs import ServerSpec
-    from agent_core.memory.session_memory import SessionMemory
+
+
+# What a hook in the background has to say, as news for its session.
+
+
+def as_news(services: SessionServices) -> Callable[[str, str], None]:
+    """A listener that puts what a hook says into the session's news: whose it is, and the text for the model."""
+
+    def tell(source: str, text: str) -> None:
+        services.news.put(News(source, "told", f"{source} has something to say", f"{source} says:\n{text}"))
+
+    return tell
+
+
+# What prompts and calls need, loaded before they come: an import, or a call that makes something once.
+
+
+def load_for_prompt(*, for_stored: bool) -> None:
+    """Load what the first prompt needs, but for its model.
+
+    Args:
+        for_stored: the session is a stored one, which has its system prompt: what builds one is not needed yet.
+    """
+    import agent_core.compaction.tokens  # noqa: PLC0415 - needed with the first answer
+    import agent_core.verification  # noqa: F401, PLC0415 - the same
+
+    if not for_stored:
+        _load_prompt_building()
+    get_tool_definitions(quiet=True)
+    engine_of(CompressionPart(), "", redact)
+    if not for_stored:
+        find_sandbox()
+
+
+def load_for_calls() -> None:
+    """Load what the first calls need, and what a stored session's first prompt may need all the same."""
+    _load_prompt_building()
+    load_classifier()
+    load_sandbox()
+
+
+def _load_prompt_building() -> None:
+    import agent_core.prompt.layers  # noqa: F401, PLC0415 - not needed to open a session
+
+    scan("", "context")
+
+
+# Which model a session asks: the one that was chosen for it, or used in it, or that the settings name.
+
+
+def session_model(config: Configuration, chosen: str, used: str, on_note: Callable[[str], None]) -> ModelChoice:
+    """The model, as provider:model in `chosen` or `used`; '' for none.
+
+    Args:
+        on_note: is told where the session's own model cannot be used any more, and another answers.
+
+    Raises:
+        AuthRequired, SettingsError: no usable model.
+    """
+    own = chosen or ("" if command_line_decides(config) else used)
+    if not own:
+        return resolve_model(config)
+    try:
+        return resolve_chosen(config, own)
+    except (AuthRequired, SettingsError) as problem:
+        choice = resolve_model(config)
+        on_note(f"This session's model, {own}, cannot be used now ({problem.public}) {choice.name} answers.")
+        return choice
+
+
+# What the user's settings say of sub-agents.
+
+
+def copies_directory(variables: Mapping[str, str]) -> Path:
+    """Where copies of work trees are made: in the user's cache, since no command sees the home of this program."""
+    return user_cache(variables) / "copies"
+
+
+def tidy_left_over() -> None:
+    """Remove the copies that a crash has left. Blocks for a moment where there are some."""
+    tidy_copies(copies_directory(os.environ))
+
+
+def delegation_settings(
+    config: Configuration, workspaces: Workspaces, route_of: Callable[[ModelChoice], Route]
+) -> DelegationSettings:
+    """The settings of a session's own agent.
+
+    Args:
+        workspaces: who makes those at copies.
+        route_of: the models that are asked in turn, a given one first.
+    """
+    part = config.settings.delegation
+
+    def target_of(name: str) -> Target:
+        choice = resolve_chosen(config, name)
+        effort = part.reasoning_effort or config.settings.agent.reasoning_effort
+        return Target(route_of(choice), effort_in_use(None, effort, choice))
+
+    return DelegationSettings(
+        part, target_of=target_of, workspace_at=workspaces.at_copy, copies=copies_directory(config.environ)
+    )
+
 
 log = logging.getLogger(__name__)
 
@@ -198,7 +301,7 @@ class AgentFactory:
         self._memories.end(session_id)
 
     def _look(self, image: ResultImage, question: str, interrupt: Interrupt) -> str:
-        from agent_core.auxiliary.looking import look_at  # noqa: PLC0415 - most models see for themselves
+        from agent_core.model_request.side_models import look_at  # noqa: PLC0415 - most models see for themselves
 
         return look_at(self._auxiliary, image, question, interrupt)
 

@@ -17,7 +17,7 @@ from agent_core.providers.choice import ModelChoice
 from agent_core.providers.json_fragments import RequestParts
 from agent_core.services import SessionServices, omissions_of
 from agent_core.sessions.store import SessionStore
-from agent_core.turn.sound_history import SoundHistory
+from agent_core.turn import SoundHistory
 from tools.light_dataclass import dataclass
 
 MOST_CHARS = 8 << 20

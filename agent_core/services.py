@@ -8,23 +8,21 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agent_core.activity import Activity
-from agent_core.asking.habits import SeenHabits
-from agent_core.asking.prefix import PrefixWatch
-from agent_core.asking.view import Omissions
-from agent_core.auxiliary.asking import Completion
-from agent_core.background.news import NewsBox
-from agent_core.background.tasks import TaskBoard
+from agent_core.background_tasks import TaskBoard
 from agent_core.callbacks import AgentCallbacks
+from agent_core.cancel import CancelToken
 from agent_core.compaction.engine import Compaction, CompressionRequest, ContextEngine
 from agent_core.compaction.tokens import TokenMeter
 from agent_core.errors import StoreError
-from agent_core.interrupt import CancelToken
 from agent_core.messages import Message
+from agent_core.model_request.history_filter import Omissions, PrefixWatch, SeenHabits
+from agent_core.model_request.side_models import Completion
+from agent_core.notifications import NewsBox
 from agent_core.providers.base import Usage
 from agent_core.providers.json_fragments import RequestParts
 from agent_core.providers.pricing import Spent
 from agent_core.sessions.records import KeptState
-from agent_core.turn.sound_history import SoundHistory
+from agent_core.turn import SoundHistory
 from tools.agent_ports import SessionRecall
 from tools.approval.approvals import Approvals
 from tools.context import TodoItem
@@ -35,12 +33,12 @@ from tools.result import ResultImage, ToolResult
 from tools.toolsets import MORE_TOOLS
 
 if TYPE_CHECKING:
-    from agent_core.calls.nested import NestedCalls
     from agent_core.compaction.tokens import CutPrompts
     from agent_core.memory.session_memory import SessionMemory
     from agent_core.sessions.store import SessionStore
-    from agent_core.skills.session_skills import SessionSkills
+    from agent_core.skills import SessionSkills
     from agent_core.telemetry.exporter import SessionTrace
+    from agent_core.tool_calls import NestedCalls
     from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion
     from tools.approval.approvals import PlanAnswer
     from tools.context import Delegation

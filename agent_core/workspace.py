@@ -1,16 +1,16 @@
-"""Where one session works: its directories, the ports to files and commands, and its permissions."""
+"""Where one session works: its directories, the ports to files and commands, its permissions, and its sub-agents."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_core.delegation.children import Children
+from agent_core.cancel import CancelToken
 from agent_core.hooks.session_hooks import SessionHooks
-from agent_core.interrupt import CancelToken
 from agent_core.settings.project import PermissionSettings
 from tools.approval.actions import Action, CallOwnTool, WritePath
 from tools.approval.approvals import Approvals, Judge
@@ -27,7 +27,7 @@ from tools.environments.local_commands import LocalEnvironment, LocalProcesses
 from tools.environments.local_files import LocalFileSystem
 from tools.files.seen import FilesSeen
 from tools.light_dataclass import dataclass
-from tools.ports import Environment, FileHistory, FileSystem, NoHistory
+from tools.ports import Environment, FileHistory, FileSystem, NoHistory, Programs, Web
 from tools.registry import Toolbox
 from tools.settings import TerminalSettings, ToolSettings
 from tools.shell.session import Processes, ShellMemory
@@ -35,14 +35,82 @@ from tools.shell.session import Processes, ShellMemory
 if TYPE_CHECKING:
     from agent_core.browser.session_browser import SessionBrowser
     from agent_core.callbacks import AgentCallbacks
-    from agent_core.far_copy.session_copy import SessionCopy
     from agent_core.lsp.diagnostics import LanguageServers
-    from agent_core.skills.session_skills import SessionSkills
+    from agent_core.remote.session_copy import SessionCopy
+    from agent_core.skills import SessionSkills
     from tools.agent_ports import McpServers, McpTools
     from tools.browser.port import BrowserPort
     from tools.environments.backends import Elsewhere
     from tools.memory_port import Memory
-    from tools.ports import Programs, Web
+
+
+# The sub-agents that work in a workspace just now, so that none outlives it.
+
+
+class Prompts:
+    """The system prompts of a session's sub-agents: the same for all that have the same tools and model."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[Hashable, str] = {}
+
+    def get(self, key: Hashable, make: Callable[[], str]) -> str:
+        """The prompt of that key, made once; whoever comes meanwhile waits."""
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = make()
+            return self._known[key]
+
+
+class Children:
+    """Their tokens, by their ids, and what they share. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self.prompts = Prompts()
+        self._lock = threading.Lock()
+        self._tokens: dict[str, CancelToken] = {}
+        self._behind: set[str] = set()
+        self._over = False
+
+    def add(self, agent: str, token: CancelToken) -> None:
+        """One begins; it is told to end at once where the workspace is closed already."""
+        with self._lock:
+            self._tokens[agent] = token
+            over = self._over
+        if over:
+            token.cancel()
+
+    def remove(self, agent: str) -> bool:
+        """One has ended; False where it was not among them any more."""
+        with self._lock:
+            self._behind.discard(agent)
+            return self._tokens.pop(agent, None) is not None
+
+    def put_behind(self, agent: str) -> None:
+        """One works in the background."""
+        with self._lock:
+            self._behind.add(agent)
+
+    def behind(self) -> tuple[str, ...]:
+        """The ids of those that work in the background."""
+        with self._lock:
+            return tuple(self._behind)
+
+    def working(self) -> tuple[str, ...]:
+        """The ids of those that work."""
+        with self._lock:
+            return tuple(self._tokens)
+
+    def cancel(self) -> None:
+        """Tell all of them to end, and those that would begin from now on."""
+        with self._lock:
+            self._over = True
+            tokens = tuple(self._tokens.values())
+        for token in tokens:
+            token.cancel()
+
+
+# Where one session works: its directories, the ports to files and commands, and its permissions.
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from agent_core.asking.view import Omissions
 from agent_core.compaction.compactor import ContextCompressor
 from agent_core.compaction.engine import CompressionRequest, WindowUse
 from agent_core.compaction.tokens import TokenMeter, text_tokens
 from agent_core.compaction.view import shown
+from agent_core.model_request.history_filter import Omissions
 from benchmarks.figures import COUNT, HERMES, PERCENT, RAW, Quantity, Samples, Section
 from benchmarks.stage import Stage
 from tests.support.histories import long_history

@@ -16,9 +16,9 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import PaginatedRequestParams
 
-from agent_core.interrupt import CancelToken
-from agent_core.mcp.service_loop import ServiceLoop
+from agent_core.cancel import CancelToken
 from agent_core.mcp.session_servers import SessionServers
+from agent_core.service_loop import ServiceLoop
 from benchmarks.figures import HERMES, SDK, Quantity, Samples, Section
 from benchmarks.stage import Stage
 from tests.support.mcp_servers import plain

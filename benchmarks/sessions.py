@@ -14,10 +14,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from agent_core.events import AgentText, ContextUsed, ToolFinished, ToolRequested, UserSaid
+from agent_core.events import AgentText, ContextUsed, SaidText, ToolFinished, ToolRequested, UserSaid
 from agent_core.home import Home
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
-from agent_core.prompt_parts import SaidText
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import NewSession
 from agent_core.sessions.search_index import index_pending

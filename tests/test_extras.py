@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from agent_core.cancel import CancelToken
 from agent_core.errors import SettingsError
-from agent_core.interrupt import CancelToken
 from agent_core.lsp.diagnostics import LanguageServers
-from agent_core.mcp.service_loop import ServiceLoop
 from agent_core.providers import bedrock_client, cloud_sign_ins
+from agent_core.service_loop import ServiceLoop
 from agent_core.settings import keyring
 from agent_core.telemetry import exporter
 from tests.support.choices import choice_for

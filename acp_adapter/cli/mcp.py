@@ -17,9 +17,9 @@ from acp_adapter.format import one_line, safe_text
 from agent_core.errors import HermesError
 
 if TYPE_CHECKING:
-    from agent_core.mcp.signing_in import Found
+    from agent_core.mcp.oauth import ServerTokens
+    from agent_core.mcp.sign_in import Found
     from agent_core.mcp.specs import ServerSpec, Transport
-    from agent_core.mcp.token_file import ServerTokens
 
 FAILED = 1
 _EPILOG = """\
@@ -43,10 +43,9 @@ def main(argv: list[str]) -> int:
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     from agent_core.config import load  # noqa: PLC0415 - loaded for what is asked only
     from agent_core.home import find_home  # noqa: PLC0415
-    from agent_core.mcp.configured import configured_servers  # noqa: PLC0415
-    from agent_core.mcp.errors import McpFailure  # noqa: PLC0415
-    from agent_core.mcp.making import variables_of  # noqa: PLC0415
-    from agent_core.mcp.token_file import ServerTokens  # noqa: PLC0415
+    from agent_core.mcp.factory import configured_servers, variables_of  # noqa: PLC0415
+    from agent_core.mcp.oauth import ServerTokens  # noqa: PLC0415
+    from agent_core.mcp.specs import McpFailure  # noqa: PLC0415
 
     try:
         config = load(find_home(os.environ, options.profile))
@@ -98,7 +97,7 @@ def _named(name: str, specs: Sequence[ServerSpec], kind: Transport) -> ServerSpe
 
 def _login(spec: ServerSpec, tokens: ServerTokens, *, opens: bool) -> int:
     from agent_core.mcp.oauth import signs_in  # noqa: PLC0415
-    from agent_core.mcp.signing_in import sign_in  # noqa: PLC0415
+    from agent_core.mcp.sign_in import sign_in  # noqa: PLC0415
 
     if not signs_in(spec):
         return _fail(f"{spec.name} has no sign-in: it is a program, or has an Authorization header of its own.")
@@ -126,7 +125,7 @@ def _logout(spec: ServerSpec, tokens: ServerTokens) -> int:
 
 
 def _test(spec: ServerSpec, tokens: ServerTokens, variables: Mapping[str, str]) -> int:
-    from agent_core.mcp.signing_in import look  # noqa: PLC0415
+    from agent_core.mcp.sign_in import look  # noqa: PLC0415
 
     print(f"{safe_text(spec.name)} can be used: {_counted(look(spec, Path.cwd(), tokens, variables))}.")
     return 0

@@ -15,7 +15,7 @@ from acp_adapter.format import one_line, safe_text
 from agent_core.errors import HermesError
 
 if TYPE_CHECKING:
-    from agent_core.plugins.offers import PluginStatus
+    from agent_core.plugins.plugin import PluginStatus
     from agent_core.plugins.plugins import Plugins
 
 FAILED = 1

@@ -305,9 +305,8 @@ def recorded(path: Path | None, profile: str | None, trace: Trace | None) -> Ite
 
 
 def _redactor(profile: str | None) -> Redactor:
-    from agent_core.config import load  # noqa: PLC0415 - few record
+    from agent_core.config import load, secrets_of  # noqa: PLC0415 - few record
     from agent_core.home import find_home  # noqa: PLC0415 - the same
-    from agent_core.known_secrets import secrets_of  # noqa: PLC0415 - the same
     from tools.redaction import Redactor  # noqa: PLC0415 - the same
 
     try:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from acp_adapter.client_io.calls import EditorCalls, EditorGone, EditorProblem, EditorRefused, EditorSilent
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tools.environments.child_env import child_environment
 from tools.environments.output import OutputBuffer
 from tools.environments.program_finder import PROGRAMS

@@ -7,16 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from acp_adapter.format import safe_text
-from agent_core.events import Command
-from agent_core.prompt_parts import SaidAudio, SaidImage, SaidPart, SaidText
+from agent_core.events import Command, SaidAudio, SaidImage, SaidPart, SaidText
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from acp_adapter.commands.registry import CommandShelf
     from acp_adapter.session import SessionState
+    from agent_core.cancel import CancelToken
     from agent_core.compaction.engine import Compaction
     from agent_core.factory import AgentFactory
-    from agent_core.interrupt import CancelToken
     from agent_core.providers.choice import ModelChoice, ServedWindow
     from agent_core.settings.options import Option
     from tools.registry import ToolEntry

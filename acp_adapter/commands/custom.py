@@ -18,7 +18,7 @@ from tools.result import reason_of
 
 if TYPE_CHECKING:
     from agent_core.mcp.offers import OfferedPrompt, PromptArgument
-    from agent_core.skills.library import Skill
+    from agent_core.skills import Skill
     from tools.agent_ports import Origin, SkillFacts, SkillView
 
 
@@ -264,7 +264,7 @@ def _instructions(view: SkillView, words: str) -> tuple[str, bool]:
 
     It does where it has `$ARGUMENTS`, or its head says what may follow the name: in others `$1` may be code.
     """
-    from agent_core.skills.frontmatter import read_skill, split  # noqa: PLC0415 - it loads more than the start needs
+    from agent_core.skill_files import read_skill, split  # noqa: PLC0415 - it loads more than the start needs
 
     text = view.text or ""
     _, body = split(text)

@@ -15,12 +15,12 @@ from acp_adapter import __version__
 from acp_adapter.commands.command import Desk, ServerState, Told, Typed, code, plain, prose, table
 from acp_adapter.startup import PROTOCOL_VERSION
 from agent_core.activity import Doing, span
-from agent_core.background.tasks import TaskBoard, TaskError, TaskInfo
-from agent_core.background.telling import KIND_WORDS, last_line
+from agent_core.background_tasks import TaskBoard, TaskError, TaskInfo
 from agent_core.compaction.view import shown
 from agent_core.errors import HermesError, RequestError
 from agent_core.events import ContextUsed
 from agent_core.messages import Message, text_of, user_message
+from agent_core.notifications import KIND_WORDS, last_line
 from agent_core.prompt.rules_files import without_rules
 from agent_core.providers.choice import USUAL_WINDOW, ModelChoice, ModelFacts
 from agent_core.services import SessionServices

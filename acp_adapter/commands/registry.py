@@ -27,8 +27,8 @@ from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 
 if TYPE_CHECKING:
     from agent_core.mcp.session_servers import SessionServers
-    from agent_core.plugins.offers import PluginCommand
-    from agent_core.skills.session_skills import SessionSkills
+    from agent_core.plugins.plugin import PluginCommand
+    from agent_core.skills import SessionSkills
     from agent_core.workspace import Workspace
 
 
@@ -40,7 +40,7 @@ def as_slash(command: PluginCommand) -> SlashCommand:
 
     def run(typed: Typed, desk: Desk) -> Told | AsPrompt:
         from agent_core.hooks.hook import HookFailed  # noqa: PLC0415 - few people have plugins
-        from agent_core.plugins.offers import CommandCall, Prompt  # noqa: PLC0415
+        from agent_core.plugins.plugin import CommandCall, Prompt  # noqa: PLC0415
 
         call = CommandCall(typed.rest, desk.session.id, desk.session.seed.cwd)
         try:

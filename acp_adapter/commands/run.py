@@ -25,8 +25,20 @@ from acp_adapter.commands.registry import CommandShelf
 from acp_adapter.events import Outbox
 from agent_core.compaction.engine import Compaction
 from agent_core.errors import HermesError, RequestError, StoreError
-from agent_core.events import AgentText, CommandsOffered, Noticed, PlanChanged, SessionEvent, UserSaid
-from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
+from agent_core.events import (
+    AgentText,
+    CommandsOffered,
+    Noticed,
+    PlanChanged,
+    SaidAudio,
+    SaidDocument,
+    SaidImage,
+    SaidLink,
+    SaidPart,
+    SaidText,
+    SessionEvent,
+    UserSaid,
+)
 from agent_core.sessions.records import COMMAND, COMPACTED, RESET
 from agent_core.sessions.store import SessionStore
 

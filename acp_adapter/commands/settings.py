@@ -16,7 +16,7 @@ from tools.approval.policy import Rules
 from tools.memory_port import MemoryOperation, MemoryRefused, MemoryTarget
 
 if TYPE_CHECKING:
-    from agent_core.plugins.offers import PluginStatus
+    from agent_core.plugins.plugin import PluginStatus
     from agent_core.settings.options import Choice, Option
 
 

@@ -12,12 +12,12 @@ from typing import Any
 from acp_adapter.client_io.files import hindrances
 from acp_adapter.commands.command import plain
 from acp_adapter.session import SessionState
-from agent_core.elsewhere import disk_of
+from agent_core.cancel import CancelToken
 from agent_core.errors import HermesError, RequestError, TurnInterrupted
 from agent_core.events import PlanChanged, ToolFinished, ToolRequested
-from agent_core.interrupt import CancelToken
 from agent_core.memory.session_memory import MemoryEdit, MemoryRewound, edits_in, make_edits
 from agent_core.memory.store import MemoryStore
+from agent_core.remote.target import disk_of
 from agent_core.sessions.checkpoints.file_states import shown_path
 from agent_core.sessions.checkpoints.undo import FileOutcome, FileStep, Rewinder, RewindPlan, RewindReport
 from agent_core.sessions.checkpoints.undo_plan import BY_CHANCE, RewindKind

@@ -40,7 +40,7 @@ from acp_adapter.export.transcript import (
     turn_figures,
 )
 from acp_adapter.format import dollars, duration, local, moment
-from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
+from agent_core.events import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 from agent_core.sessions.records import Transcript
 from tools.context import TodoItem
 from tools.redaction import Redact, redact, redacted

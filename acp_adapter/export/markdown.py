@@ -25,7 +25,7 @@ from acp_adapter.export.transcript import (
     turn_figures,
 )
 from acp_adapter.format import duration, local, moment, one_line, safe_text
-from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
+from agent_core.events import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 from agent_core.sessions.records import Transcript
 from tools.redaction import Redact, redact, redacted
 from tools.result import Shown, ShownDiff, ShownOutput, ShownText

@@ -11,7 +11,6 @@ from typing import Any, Literal
 from acp_adapter.format import count, dollars, duration, whole
 from acp_adapter.tools import card_details, look_of
 from agent_core.batch.trajectories import conversations
-from agent_core.calls.live_output import readable_error
 from agent_core.events import (
     AgentText,
     AgentThought,
@@ -20,6 +19,8 @@ from agent_core.events import (
     ModeChanged,
     Noticed,
     PlanChanged,
+    SaidPart,
+    SaidText,
     SessionEvent,
     SessionNamed,
     ToolAnnounced,
@@ -28,9 +29,9 @@ from agent_core.events import (
     ToolRequested,
     ToolRunning,
     UserSaid,
+    readable_error,
 )
 from agent_core.messages import INTERRUPTED_RESULT, is_interrupted, text_of
-from agent_core.prompt_parts import SaidPart, SaidText
 from agent_core.providers.base import Usage
 from agent_core.sessions.records import (
     COMMAND,

@@ -19,17 +19,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_core.batch.batch import Item, Outcome, Status
+from agent_core.cancel import CancelToken
 from agent_core.config import ConfigSource, Overrides
 from agent_core.errors import HermesError
 from agent_core.home import Home
-from agent_core.interrupt import CancelToken
 from tools.light_dataclass import dataclass
 
 # What an agent is made of is loaded where one runs: whoever hands the items out needs none of it.
 if TYPE_CHECKING:
     from agent_core.batch.trajectories import Run
     from agent_core.factory import AgentFactory
-    from agent_core.turn.result import ConversationResult
+    from agent_core.turn import ConversationResult
     from tools.approval.policy import Mode
 
 log = logging.getLogger(__name__)

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agent_core.home import find_home
 from agent_core.messages import Content, Message, Part, ToolCall, parse_arguments, repaired, said_in
-from agent_core.turn.result import TurnUsage
+from agent_core.turn import TurnUsage
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, alone_in
 from tools.redaction import Redact, redact
 
 if TYPE_CHECKING:
     from agent_core.services import SessionServices
-    from agent_core.turn.turn import Turn
+    from agent_core.turn import Turn
 
 
 # A conversation in ShareGPT form, to train with: as the model saw it, but for what was only for one run.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agent_core.browser.live import LiveBrowser, evaluated
+from agent_core.browser.driver import LiveBrowser, evaluated
 from agent_core.browser.session_browser import SessionBrowser, reason_of
 from tools.approval.actions import UseBrowser
 from tools.approval.gate import Gate

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from agent_core.mcp.service_loop import ServiceLoop
+from agent_core.service_loop import ServiceLoop
 from tools.browser.port import BrowserError
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
@@ -17,8 +17,8 @@ from tools.ports import Interrupt
 from tools.settings import BrowserSettings
 
 if TYPE_CHECKING:
-    from agent_core.browser.border import Allow
-    from agent_core.browser.live import LiveBrowser
+    from agent_core.browser.driver import LiveBrowser
+    from agent_core.browser.network import Allow
 
 _T = TypeVar("_T")
 _END_SECONDS = 12.0
@@ -58,7 +58,7 @@ class SessionBrowser:
         """
         import httpx2  # noqa: F401, PLC0415 - a tenth of a second, which the loop is not to wait
 
-        import agent_core.browser.live  # noqa: F401, PLC0415 - likewise
+        import agent_core.browser.driver  # noqa: F401, PLC0415 - likewise
 
         if interrupt.is_set():
             raise ToolInterrupted
@@ -118,7 +118,7 @@ class SessionBrowser:
         if self._live is not None and not self._live.is_alive:
             await self._drop()
         if self._live is None:
-            from agent_core.browser.live import LiveBrowser  # noqa: PLC0415 - only who browses pays for it
+            from agent_core.browser.driver import LiveBrowser  # noqa: PLC0415 - only who browses pays for it
 
             live = LiveBrowser(self._settings, self._guardian, self._variables)
             await live.start()

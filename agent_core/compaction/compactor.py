@@ -8,7 +8,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from agent_core.asking.view import Omissions
 from agent_core.compaction.engine import (
     Compaction,
     Compressed,
@@ -22,6 +21,7 @@ from agent_core.compaction.summary import Budget, Recorded, Recording
 from agent_core.compaction.view import group_starts, head_end, last_words, shown, tail_start
 from agent_core.errors import SettingsError
 from agent_core.messages import Message, text_of
+from agent_core.model_request.history_filter import Omissions
 from agent_core.services import SessionServices
 from agent_core.settings.sections import DEFAULT_ENGINE, CompressionPart
 from tools.light_dataclass import dataclass

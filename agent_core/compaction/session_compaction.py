@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from agent_core.callbacks import CompressionStep, Status
+from agent_core.cancel import CancelToken
 from agent_core.compaction.engine import (
     Compaction,
     CompactionReason,
@@ -20,12 +21,11 @@ from agent_core.compaction.engine import (
 from agent_core.compaction.tokens import TokenMeter
 from agent_core.compaction.view import last_words, shown
 from agent_core.errors import TurnInterrupted
-from agent_core.interrupt import CancelToken
 from agent_core.messages import Message, repaired, text_of, user_message
 from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.services import SessionServices
-from agent_core.turn.history import TurnHistory
+from agent_core.turn import TurnHistory
 from tools.light_dataclass import dataclass
 
 # One compression of a session's history, from the flush of its memory to the stored outcome.

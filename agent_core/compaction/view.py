@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from agent_core.asking.view import Omissions
-from agent_core.asking.view import shown as without_omitted
 from agent_core.compaction.engine import Compaction
 from agent_core.compaction.pruning import both_ends
 from agent_core.messages import Content, Message, Part, ToolCall, assistant_message, injected_message
+from agent_core.model_request.history_filter import Omissions
+from agent_core.model_request.history_filter import shown as without_omitted
 
 # Where a history may be cut: what belongs together, what is protected at its beginning and at its end.
 

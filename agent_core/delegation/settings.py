@@ -12,7 +12,7 @@ from tools.context import DelegationLimits
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from agent_core.turn.loop import Target
+    from agent_core.loop import Target
     from agent_core.workspace import Workspace
 
 

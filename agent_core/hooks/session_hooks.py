@@ -1,17 +1,322 @@
-"""A session's hooks at the seams of its turns. Where there are none, a seam costs a look into an empty dictionary."""
+"""A session's hooks at the seams of its turns and around its tool calls."""
 
 from __future__ import annotations
 
+import json
+import logging
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from agent_core.errors import HookRefused
-from agent_core.hooks.asking import HookAsker, HookedSession, HookSet
-from agent_core.hooks.call_hooks import CallHooks, CallsUnderWay
+from agent_core.callbacks import Status
+from agent_core.errors import HookRefused, TurnInterrupted
+from agent_core.hooks.hook import NOTHING, Hook, HookCall, HookFailed, Verdict, in_background
+from agent_core.messages import Content, text_of
+from agent_core.model_request.response import Reply
 from agent_core.settings.hooks import HookName
+from agent_core.turn import Turn
+from tools.approval.actions import Action, CallMcpTool, describe
+from tools.approval.questions import Answer, Question
+from tools.context import CallRefused, ToolContext
+from tools.errors import ToolInterrupted
+from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
+from tools.result import ToolResult, remarked
+from tools.toolsets import meant
+
+# Asks the hooks of a session, and keeps what goes wrong with one from everything else.
+
+log = logging.getLogger(__name__)
+
+CONTINUES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class HookSet:
+    """The hooks that count now.
+
+    Attributes:
+        hooks: in the order in which they are asked.
+        may_allow: a yes of theirs stands for the person's.
+        continues: how often in one turn they may send the model on that wants to end.
+    """
+
+    hooks: tuple[Hook, ...] = ()
+    may_allow: bool = False
+    continues: int = CONTINUES
+
+
+@dataclass(frozen=True, slots=True)
+class HookedSession:
+    """Whose hooks they are.
+
+    Attributes:
+        mode: its permission mode.
+        tell_later: is given what a hook in the background has to say to the model: whose it is, and the text.
+        transcript: the path of a file with the conversation as it is now; '' where there is none.
+    """
+
+    id: str = ""
+    cwd: Path = Path("/")
+    mode: Callable[[], str] = str
+    tell_later: Callable[[str, str], None] | None = None
+    transcript: Callable[[], str] = str
+
+
+class HookAsker:
+    """Asks hooks. Where an event has none, that is known from a look into a dictionary.
+
+    Attributes:
+        tell: is told what the person should know.
+        ends: why a hook wants the turn to end; None where none does.
+    """
+
+    def __init__(self, session: HookedSession) -> None:
+        self.tell: Callable[[str], None] = log.warning
+        self.ends: str | None = None
+        self._session = session
+        self._set = HookSet()
+        self._by_event: dict[HookName, tuple[Hook, ...]] = {}
+
+    def tell_log(self) -> None:
+        """Nobody hears what the person should know: it goes to the log."""
+        self.tell = log.warning
+
+    @property
+    def limits(self) -> HookSet:
+        """What the hooks may do."""
+        return self._set
+
+    def use(self, found: HookSet) -> None:
+        """Ask these from now on."""
+        by_event: dict[HookName, tuple[Hook, ...]] = {}
+        for hook in found.hooks:
+            by_event[hook.event] = (*by_event.get(hook.event, ()), hook)
+        self._set, self._by_event = found, by_event
+
+    def has(self, event: HookName) -> bool:
+        """Whether any hook hears of it."""
+        return event in self._by_event
+
+    def hooks(self, event: HookName) -> tuple[Hook, ...]:
+        """Those that hear of it, in order."""
+        return self._by_event.get(event, ())
+
+    def asked(
+        self, event: HookName, facts: Mapping[str, Any], interrupt: Interrupt | None, *, strictly: bool = False
+    ) -> list[tuple[Hook, Verdict]]:
+        """What each hook of the event wants; arguments as of `answer`.
+
+        Raises:
+            ToolInterrupted: the turn is over.
+        """
+        hooks = self.hooks(event)
+        return [(hook, self.answer(hook, event, facts, interrupt, strictly=strictly)) for hook in hooks]
+
+    def answer(
+        self,
+        hook: Hook,
+        event: HookName,
+        facts: Mapping[str, Any],
+        interrupt: Interrupt | None,
+        *,
+        strictly: bool = False,
+    ) -> Verdict:
+        """What one hook wants; nothing, where it hears of other things only, or failed and need not be asked.
+
+        Args:
+            strictly: each has to be asked, whatever is set: one that fails refuses.
+
+        Raises:
+            ToolInterrupted: the turn is over.
+        """
+        session = self._session
+        call = HookCall(event, session.id, session.cwd, session.mode(), facts, session.transcript)
+        if not hook.matches(call):
+            return NOTHING
+        if hook.in_background:
+            in_background(lambda: self._hear_later(hook, call), hook.source)
+            return NOTHING
+        began = time.monotonic()
+        try:
+            verdict = hook.run(call, interrupt)
+        except HookFailed as problem:
+            self.tell(f"{hook.source} {problem} (at {call.event}).")
+            if not (strictly or hook.refuses_when_failing):
+                return NOTHING
+            return Verdict(refusal=f"It has to be asked first, and {problem}. Tell the person: it has to be mended.")
+        log.debug("%s was asked at %s for %.3f s", hook.source, call.event, time.monotonic() - began)
+        if verdict.note:
+            self.tell(f"{hook.source}: {verdict.note}")
+        if verdict.ends is not None:
+            self.ends = verdict.ends or f"{hook.source} ended the turn."
+        return verdict
+
+    def may_allow(self, hook: Hook) -> bool:
+        """Whether a yes of the hook's stands for the person's."""
+        if not self._set.may_allow:
+            log.info("%s says yes in the person's place, which hooks.may_allow does not let it", hook.source)
+        return self._set.may_allow
+
+    def _hear_later(self, hook: Hook, call: HookCall) -> None:
+        try:
+            verdict = hook.run(call, None)
+        except (HookFailed, ToolInterrupted) as problem:
+            log.warning("%s %s (in the background, at %s)", hook.source, problem, call.event)
+            return
+        if (said := verdict.refusal or verdict.context) and self._session.tell_later is not None:
+            self._session.tell_later(hook.source, said)
+
+
+# Hooks around a tool call: before it, at a question about it, after it. Several threads may be in here.
+
+
+@dataclass(slots=True)
+class CallsUnderWay:
+    """What is known of them by id; a session shares it with its sub-agents, whose questions come through it."""
+
+    asked: dict[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
+    allowed: set[str] = field(default_factory=set)
+    beside: dict[str, list[str]] = field(default_factory=dict)
+
+
+class CallHooks:
+    """The hooks around tool calls. Implements `tools.context.SessionCallHooks`."""
+
+    def __init__(self, asker: HookAsker, calls: CallsUnderWay) -> None:
+        self._asker = asker
+        self._calls = calls
+
+    def before(self, name: str, arguments: dict[str, Any], ctx: ToolContext) -> dict[str, Any]:
+        """The arguments after every hook has seen them; the same object where none changed them.
+
+        Raises:
+            CallRefused: a hook says no, or has to be asked and cannot be.
+            Denied: the person was asked for one, and says no.
+            ToolInterrupted: the turn is over.
+        """
+        asker, call_id = self._asker, ctx.tool_call_id
+        called, given = meant(name, arguments)
+        sent, asks = given, list[str]()
+        for hook in asker.hooks("pre_tool_call"):
+            facts = {**_facts(called, ctx), "args": dict(given)}
+            verdict = asker.answer(hook, "pre_tool_call", facts, ctx.interrupt)
+            if verdict.refusal or verdict.ends is not None:
+                refusal = verdict.refusal or verdict.ends or "It ends the turn."
+                raise CallRefused(f"{refusal} (said by {hook.source}; the call of {called} was not made)")
+            if verdict.arguments is not None:
+                given = {**given, **verdict.arguments}
+                # Whoever said yes before has not seen these.
+                self._calls.allowed.discard(call_id)
+            if verdict.permission == "ask":
+                asks.append(verdict.reason or f"{hook.source} wants it to be asked about")
+            elif verdict.permission == "allow" and asker.may_allow(hook):
+                self._calls.allowed.add(call_id)
+            if verdict.context:
+                self._calls.beside.setdefault(call_id, []).append(verdict.context)
+        if asker.has("permission"):
+            self._calls.asked[call_id] = called, given
+        if asks:
+            self._calls.allowed.discard(call_id)
+            ctx.confirm(called, "; ".join(asks))
+        if given is sent:
+            return arguments
+        return dict(given) if called == name else {**arguments, "arguments": given}
+
+    def after(
+        self, name: str, arguments: Mapping[str, Any], result: ToolResult, ctx: ToolContext, seconds: float
+    ) -> ToolResult:
+        """The result after every hook has seen it.
+
+        Args:
+            seconds: how long the call took.
+        """
+        called, given = meant(name, arguments)
+        said = self._calls.beside.get(ctx.tool_call_id, [])
+        for hook in self._asker.hooks("post_tool_call"):
+            facts = {
+                **_facts(called, ctx),
+                "args": dict(given),
+                "result": result.text,
+                "response": _response(result),
+                "failed": result.failed,
+                "duration_ms": round(seconds * 1000),
+            }
+            verdict = self._asker.answer(hook, "post_tool_call", facts, ctx.interrupt)
+            before = result.text
+            if isinstance(verdict.result, ToolResult):
+                result = verdict.result
+            elif verdict.result is not None:
+                result = replace(result, text=verdict.result)
+            if result.text != before:
+                # What a hook has written in place of the text, programs get as well.
+                result = replace(result, value=None)
+            said = [*said, *(text for text in (verdict.refusal, verdict.context) if text)]
+        return remarked(result, [f"[A hook of the user's says: {text}]" for text in said])
+
+    def over(self, call_id: str) -> None:
+        """A call has ended, in whatever way."""
+        self._calls.asked.pop(call_id, None)
+        self._calls.allowed.discard(call_id)
+        self._calls.beside.pop(call_id, None)
+
+    def permission(self, question: Question, interrupt: Interrupt) -> Answer | None:
+        """What a hook answers in the person's place; None where the person is to be asked.
+
+        Raises:
+            ToolInterrupted: the turn is over.
+        """
+        asker = self._asker
+        if question.tool_call_id in self._calls.allowed and not _is_new_each_time(question.action):
+            return Answer(allowed=True)
+        if asker.has("permission"):
+            found = asker.asked("permission", self._question(question), interrupt)
+            for hook, verdict in found:
+                if verdict.permission == "deny" or verdict.refusal or verdict.ends is not None:
+                    why = verdict.reason or verdict.refusal or verdict.ends
+                    return Answer(allowed=False, note=f"{hook.source} refuses it{f': {why}' if why else ''}")
+            if any(verdict.permission == "allow" and asker.may_allow(hook) for hook, verdict in found):
+                return Answer(allowed=True)
+        if asker.has("notification"):
+            message = f"Permission is needed: {describe(question.action)}"
+            asker.asked("notification", {"message": message, "notification_type": "permission_prompt"}, interrupt)
+        return None
+
+    def _question(self, question: Question) -> dict[str, Any]:
+        name, arguments = self._calls.asked.get(question.tool_call_id, ("", {}))
+        return {
+            "tool_name": name,
+            "args": dict(arguments),
+            "tool_call_id": question.tool_call_id,
+            "action": describe(question.action),
+            "kind": type(question.action).__name__,
+            "reason": question.reason,
+            "is_risky": question.is_risky,
+        }
+
+
+def _is_new_each_time(action: Action) -> bool:
+    """Whether it is another matter than the call that it is asked for, which a yes to that does not mean."""
+    return isinstance(action, CallMcpTool) and action.each
+
+
+def _response(result: ToolResult) -> object:
+    """The result as a value, for programs."""
+    if result.value is not None:
+        return result.value()
+    try:
+        return json.loads(result.text)
+    except (ValueError, RecursionError):
+        return result.text
+
+
+def _facts(name: str, ctx: ToolContext) -> dict[str, Any]:
+    return {"tool_name": name, "tool_call_id": ctx.tool_call_id, "task_id": ctx.task_id}
+
+
+# A session's hooks at the seams of its turns. Where there are none, a seam costs a look into an empty dictionary.
 
 
 class SessionHooks:
@@ -179,3 +484,122 @@ class SessionHooks:
             if verdict.context:
                 said.append(verdict.context)
         return "\n\n".join(said)
+
+
+# What one turn of an agent has to do with hooks, in the turn's own words.
+
+_T = TypeVar("_T")
+
+
+class TurnHooks:
+    """A session's hooks in one turn; all of it does nothing where there are none."""
+
+    def __init__(self, hooks: SessionHooks, turn: Turn, platform: str) -> None:
+        self._hooks = hooks
+        self._turn = turn
+        self._facts = {"model": turn.route.choice.name, "platform": platform}
+        self._said = ""
+
+    def begin(self) -> None:
+        """The turn begins: hooks hear of the session, if it is its first turn.
+
+        Raises:
+            TurnInterrupted: the turn was cancelled.
+        """
+        turn, hooks = self._turn, self._hooks
+        listener = turn.callbacks.status_callback
+        hooks.begin_turn(None if listener is None else lambda text: listener(Status("hook", text)))
+        source = {**self._facts, "source": "resume" if turn.history.messages else "new"}
+        self._said = _interruptible(lambda: hooks.begin_session(source, turn.token))
+
+    def prompt(self, content: Content) -> None:
+        """The turn's prompt is told to them.
+
+        Raises:
+            HookRefused: it must not reach the model. TurnInterrupted: the turn was cancelled.
+        """
+        said = self._asked(content, self._turn.id)
+        self._said = "\n\n".join(part for part in (self._said, said) if part)
+
+    def words(self, text: str) -> str:
+        """What the model is told beside words of the person's in the middle of the turn; '' for nothing.
+
+        Raises:
+            HookRefused: they must not reach the model. TurnInterrupted: the turn was cancelled.
+        """
+        return _told(self._asked(text, self._turn.id))
+
+    def judge(self, content: Content, turn_id: str) -> str:
+        """What the model is told beside a prompt of an earlier turn; '' for nothing. A hook that fails refuses it.
+
+        Raises:
+            HookRefused: it must not reach the model. TurnInterrupted: this turn was cancelled.
+        """
+        return _told(self._asked(content, turn_id, strictly=True))
+
+    def end(self) -> None:
+        """The turn is over."""
+        self._hooks.end_turn()
+
+    def beside(self, note: str) -> str:
+        """What the model is told beside the prompt: `note`, and what hooks have said."""
+        return "\n\n".join(part for part in (_told(self._said), note) if part)
+
+    def _asked(self, content: Content, turn_id: str, *, strictly: bool = False) -> str:
+        turn, hooks = self._turn, self._hooks
+        facts = {**self._facts, "turn_id": turn_id, "is_first_turn": not turn.history.messages}
+        return _interruptible(lambda: hooks.prompt(text_of(content), facts, turn.token, strictly=strictly))
+
+
+def ask_hooked(hooks: SessionHooks, turn: Turn, ask: Callable[[], Reply]) -> Reply:
+    """Ask the turn's model, with its hooks before and behind.
+
+    Raises:
+        HookRefused: the model must not be asked. TurnInterrupted: the turn was cancelled. Whatever `ask` raises.
+    """
+    if hooks.has("pre_model_call"):
+        before = _model_facts(turn) | {"message_count": len(turn.history.messages)}
+        _interruptible(lambda: hooks.before_model(before, turn.token))
+    reply = ask()
+    if hooks.has("post_model_call"):
+        after = _model_facts(turn) | {
+            "finish_reason": reply.finish,
+            "text": reply.text,
+            "tool_calls": [call["function"]["name"] for call in reply.tool_calls],
+            "input_tokens": reply.usage.input_tokens,
+            "output_tokens": reply.usage.output_tokens,
+        }
+        _interruptible(lambda: hooks.after_model(after, turn.token))
+    return reply
+
+
+def must_go_on(hooks: SessionHooks, turn: Turn, reply: Reply) -> str:
+    """What the model is to do before the turn ends with `reply`; '' where it may end.
+
+    Raises:
+        TurnInterrupted: the turn was cancelled.
+    """
+    if reply.finish not in {"stop", "unknown"} or not reply.text.strip() or not turn.budget.left:
+        return ""
+    return _interruptible(lambda: hooks.must_go_on(reply.text, turn.token))
+
+
+def _model_facts(turn: Turn) -> dict[str, Any]:
+    choice = turn.route.choice
+    return {
+        "turn_id": turn.id,
+        "model": choice.model,
+        "provider": choice.provider,
+        "iteration": turn.budget.used,
+    }
+
+
+def _told(said: str) -> str:
+    return f"[Not from the user. Their hooks say:]\n{said}" if said else ""
+
+
+def _interruptible(work: Callable[[], _T]) -> _T:
+    try:
+        return work()
+    except ToolInterrupted as stop:
+        raise TurnInterrupted from stop

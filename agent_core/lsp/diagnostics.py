@@ -1,4 +1,4 @@
-"""The language servers of one session, behind the port that tools ask."""
+"""What an edit broke: the errors of the new text that the old one did not have, as the language servers of a session see it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,120 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
 
-from agent_core.lsp.checking import Checking, Edit
-from agent_core.lsp.languages import Command, Language, Places, command_of, language_of
-from agent_core.lsp.server import LanguageServer, LspLimits, Surroundings
-from agent_core.mcp.service_loop import ServiceLoop
+from agent_core.lsp.client import LspFailure, LspRefused
+from agent_core.lsp.server import (
+    Command,
+    Document,
+    Language,
+    LanguageServer,
+    LspLimits,
+    Places,
+    Running,
+    Surroundings,
+    command_of,
+    language_of,
+    problems_of,
+)
+from agent_core.service_loop import ServiceLoop
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted, install_line
-from tools.files.diagnostics import MAX_CHARS, syntax_problems
+from tools.files.diagnostics import MAX_CHARS, new_of, syntax_problems
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt, Problem
+
+# What an edit broke, as one language server sees it: the errors of the new text that the old one did not have.
+
+_MOST_UNCHECKED = 64
+_AGAIN_CODES = frozenset({-32801, -32802})  # ContentModified, ServerCancelled: the same question may be asked again
+_AGAIN_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A file's change: its text before (None: no file) and after it."""
+
+    path: Path
+    language_id: str
+    before: str | None
+    after: str
+
+
+class Checking:
+    """Asks one server about one edit at a time; on the service loop only."""
+
+    def __init__(self, server: LanguageServer, wait: float) -> None:
+        self.server = server
+        self._wait = wait
+        self._turns = asyncio.Lock()
+        self._unchecked: OrderedDict[Path, Edit] = OrderedDict()
+        self._waited_for_start = False
+
+    async def check(self, edit: Edit) -> Sequence[Problem]:
+        """The errors that are new; none when the server does not say so in time.
+
+        What it could not say of earlier edits of the file counts as this edit's.
+        """
+        edit = self._with_unchecked(edit)
+        if self.server.is_off or (not self.server.is_ready and self._waited_for_start):
+            return ()
+        was_ready, self._waited_for_start = self.server.is_ready, True
+        try:
+            async with asyncio.timeout(self._wait), self._turns:
+                running = await self.server.ready()
+                was_ready = True
+                now, earlier = await self._asked(running, edit)
+        except TimeoutError:
+            if was_ready:
+                self.server.unheard()
+            return ()
+        except LspFailure:
+            return ()
+        self.server.heard()
+        self._unchecked.pop(edit.path, None)
+        return new_of(now, edit.after, earlier, edit.before or "")
+
+    def _with_unchecked(self, edit: Edit) -> Edit:
+        """The edit together with those before it that nothing is known of, if nobody else changed the file since."""
+        last = self._unchecked.pop(edit.path, None)
+        if last is not None and last.after == edit.before:
+            edit = Edit(edit.path, edit.language_id, last.before, edit.after)
+        self._unchecked[edit.path] = edit
+        while len(self._unchecked) > _MOST_UNCHECKED:
+            self._unchecked.popitem(last=False)
+        return edit
+
+    async def _asked(self, running: Running, edit: Edit) -> tuple[Sequence[Problem], Sequence[Problem]]:
+        documents = running.documents
+        documents.forget_changed(edit.path)
+        earlier: Sequence[Problem] = ()
+        if edit.before is not None and edit.before.strip():
+            old = documents.put(edit.path, edit.language_id, edit.before, saved=False)
+            earlier = await self._problems(running, old)
+        document = documents.put(edit.path, edit.language_id, edit.after, saved=True)
+        documents.saved(document, created=edit.before is None)
+        return await self._problems(running, document), earlier
+
+    async def _problems(self, running: Running, document: Document) -> Sequence[Problem]:
+        if not running.greeting.answers:
+            return await running.documents.published(document)
+        params = {"textDocument": {"uri": document.uri}, "identifier": running.greeting.identifier}
+        while True:
+            try:
+                answer = await running.peer.request("textDocument/diagnostic", _without_nulls(params))
+            except LspRefused as problem:
+                if problem.code not in _AGAIN_CODES:
+                    raise
+                await asyncio.sleep(_AGAIN_SECONDS)
+                continue
+            items = answer.get("items") if isinstance(answer, dict) else None
+            return problems_of(items, document.text, self.server.name)
+
+
+def _without_nulls(params: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in params.items() if value is not None}
+
+
+# The language servers of one session, behind the port that tools ask.
 
 log = logging.getLogger(__name__)
 

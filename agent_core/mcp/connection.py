@@ -1,31 +1,356 @@
-"""Opens the connection to one server, and closes it with all that belongs to it."""
+"""Opens the connection to one server, closes it with all that belongs to it, and says in words why a server could not be reached."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
+import json
+import re
+import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_core.mcp.child import Child
-from agent_core.mcp.errors import McpFailure, McpHopeless
-from agent_core.mcp.failures import CLOSED, UNAUTHORIZED, Heard
-from agent_core.mcp.http_refusals import HttpRefusals
-from agent_core.mcp.specs import McpLimits, ServerSpec
-from agent_core.mcp.streams import WatchedStream, child_streams, too_long
-from agent_core.mcp.trust import trust_of
+from agent_core.mcp.specs import (
+    Certificates,
+    McpFailure,
+    McpHopeless,
+    McpLimits,
+    McpServerFault,
+    McpSessionEnded,
+    ServerSpec,
+)
+from agent_core.mcp.stdio import Child, WatchedStream, child_streams, too_long
 from tools.environments.guardian import Guardian
 from tools.light_dataclass import dataclass
+from tools.text.terminal_output import plain_text
+from tools.untrusted.invisible import without_controls
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx2
 
-    from agent_core.mcp.token_file import ServerTokens
+    from agent_core.mcp.oauth import ServerTokens
+
+
+# Why a server could not be reached, in words for the person.
+
+_TAIL_LINES = 8
+_TAIL_CHARS = 1_000
+_SAID_CHARS = 300
+_MOST_NOISE = 5
+CLOSED = "It closed the connection."
+_ENDS = frozenset({CLOSED, "Connection closed"})  # ours, and the SDK's
+UNAUTHORIZED = 401
+_SIGN_IN = frozenset({UNAUTHORIZED, 403})
+_NO_SERVER = frozenset({400, 404, 405, 406, 410})
+_NO_USE = frozenset({"InvalidURL", "UnsupportedProtocol", "LocalProtocolError"})
+_REFUSAL = "MCPError"  # by its name: this is loaded without the SDK
+
+
+@dataclass(slots=True)
+class Heard:
+    """What was noticed of a connection beside its messages.
+
+    Attributes:
+        status, content_type: of the last HTTP answer that was an error or no message; 0 and '' without one.
+        noise: lines that a process wrote among its messages.
+        last_words: the end of its standard error.
+        ended: how its process ended, '' while it has not.
+    """
+
+    status: int = 0
+    content_type: str = ""
+    noise: list[str] = field(default_factory=list)
+    last_words: str = ""
+    ended: str = ""
+
+    def add_noise(self, line: str) -> None:
+        """Keep a line that is no message, if it is one of the first."""
+        if line.strip() and len(self.noise) < _MOST_NOISE:
+            self.noise.append(line.strip())
+
+
+def in_words(problem: BaseException, spec: ServerSpec, heard: Heard) -> str:
+    """What happened and what to do: a sentence or two, without secrets."""
+    text = _process(problem, spec, heard) if spec.transport == "stdio" else _network(problem, spec, heard)
+    return spec.hide(text)
+
+
+def is_lasting(problem: BaseException, spec: ServerSpec, heard: Heard, *, was_there: bool) -> bool:
+    """Whether it would be the same the next time.
+
+    Args:
+        was_there: it was connected before; then only a sign-in is missing for long.
+    """
+    if any(isinstance(cause, McpHopeless) for cause in causes(problem)):
+        return True
+    if spec.transport == "stdio":
+        return False
+    found = tuple(causes(problem))
+    if heard.status in _SIGN_IN or {type(cause).__name__ for cause in found} & _NO_USE:
+        return True
+    # What cannot be written as a header or a message today cannot be tomorrow.
+    if any(isinstance(cause, UnicodeEncodeError) for cause in found):
+        return True
+    # An answer that means nothing; but what is wrong with a certificate is a ValueError, too.
+    is_odd = any(isinstance(cause, ValueError | TypeError) for cause in found)
+    is_odd = is_odd and not any(isinstance(cause, OSError) for cause in found)
+    return not was_there and (heard.status in _NO_SERVER or bool(heard.content_type) or is_odd)
+
+
+def quoted(words: str, most: int = _SAID_CHARS) -> str:
+    """A server's own words, on one line and with a full stop, so that nobody takes them for ours.
+
+    What is secret in them has to be hidden before: of what is cut, a part would not be found any more.
+
+    Args:
+        most: characters that are shown of them.
+    """
+    line = " ".join(without_controls(plain_text(words)).split())
+    return _in_quotes(line if len(line) <= most else f"{line[:most].rstrip()}…")
+
+
+def ended(text: str) -> str:
+    """`text` with a full stop, where it has no end of its own."""
+    text = text.strip()
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def causes(problem: BaseException) -> Iterator[BaseException]:
+    """The problem, what is in it when it is a group, and what it came from."""
+    seen: set[int] = set()
+    waiting = [problem]
+    while waiting:
+        found = waiting.pop(0)
+        if id(found) in seen:
+            continue
+        seen.add(id(found))
+        yield found
+        if isinstance(found, BaseExceptionGroup):
+            waiting.extend(found.exceptions)
+        # What we know of an answer travels within the SDK's error.
+        if isinstance(known := getattr(found, "data", None), McpFailure):
+            waiting.append(known)
+        waiting.extend(cause for cause in (found.__cause__, found.__context__) if cause is not None)
+
+
+def _process(problem: BaseException, spec: ServerSpec, heard: Heard) -> str:
+    parts = [] if heard.ended and _is_end(problem) else [_reason(problem, spec)]
+    if heard.ended:
+        parts.append(f"Its process {heard.ended}.")
+    if heard.last_words:
+        parts.append(f"It wrote: {_tail(spec.hide(heard.last_words))}")
+    elif heard.noise:
+        noise = spec.hide(" / ".join(heard.noise))
+        parts.append(f"It wrote what is no MCP message: {quoted(noise, _TAIL_CHARS)}")
+    return " ".join(parts)
+
+
+def _network(problem: BaseException, spec: ServerSpec, heard: Heard) -> str:
+    place = spec.place()
+    for cause in causes(problem):
+        # The SDK closes the connection where a sign-in is refused, and keeps the reason to itself. What a status
+        # means for a call is worded otherwise for the server.
+        is_told_below = isinstance(cause, McpServerFault) or (str(cause) == CLOSED and heard.status in _SIGN_IN)
+        if isinstance(cause, McpFailure) and not is_told_below:
+            return str(cause)
+        if isinstance(cause, ssl.SSLError) or "SSL" in str(cause):
+            why = _short(cause, spec)
+            return f"The connection to {place} is not trusted ({why}). Check its certificate and the clock."
+    kinds = {type(cause).__name__ for cause in causes(problem)}
+    if kinds & {"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"}:
+        return f"{place} could not be reached ({_short(problem, spec)}). Check the address, and that the server runs."
+    if heard.status:
+        return http_answer(place, heard.status)
+    if heard.content_type:
+        return f"{place} is no MCP server: it answered with {heard.content_type}. Check the address and the kind."
+    if kinds & _NO_USE:
+        return f"{place} cannot be asked ({_short(problem, spec)}). Check the address and the headers."
+    return f"The connection to {place} failed. {_reason(problem, spec)}"
+
+
+def http_answer(place: str, status: int) -> str:
+    """What it means that a server refuses to be connected to."""
+    if status in _SIGN_IN:
+        is_missing = status == UNAUTHORIZED
+        what = f"needs a sign-in (HTTP {status})" if is_missing else f"does not let this sign-in in (HTTP {status})"
+        return (
+            f"{place} {what}. Run `hermes-acp mcp login {place}` in a terminal, or give it a valid Authorization "
+            "header in the settings."
+        )
+    if status in {404, 405, 406, 410}:
+        return f"{place} is no MCP server of this kind (HTTP {status}). Check the address, and http or sse."
+    return f"{place} answered with HTTP {status}. Try again later, or ask whoever runs it."
+
+
+def _reason(problem: BaseException, spec: ServerSpec) -> str:
+    for cause in causes(problem):
+        if isinstance(cause, McpFailure):
+            return str(cause)
+    if any(isinstance(cause, TimeoutError) for cause in causes(problem)):
+        return "It did not answer in time."
+    if _is_end(problem):
+        return CLOSED
+    if refused := next((cause for cause in causes(problem) if type(cause).__name__ == _REFUSAL), None):
+        return f"It refused the connection. The server said: {quoted(spec.hide(str(refused)))}"
+    return f"What went wrong: {quoted(spec.hide(_innermost(problem)))}"
+
+
+def _is_end(problem: BaseException) -> bool:
+    return any(str(cause) in _ENDS for cause in causes(problem))
+
+
+def _innermost(problem: BaseException) -> str:
+    found = [cause for cause in causes(problem) if not isinstance(cause, BaseExceptionGroup)]
+    last = next((cause for cause in reversed(found) if str(cause)), problem)
+    return (str(last).splitlines() or [""])[0].rstrip(".") or type(last).__name__
+
+
+def _short(problem: BaseException, spec: ServerSpec) -> str:
+    return spec.hide(_innermost(problem))[:_SAID_CHARS]
+
+
+def _tail(text: str) -> str:
+    """The last lines of what a process wrote, in quotes."""
+    lines = [line.rstrip() for line in plain_text(text).splitlines() if line.strip()]
+    shown = "\n".join(lines[-_TAIL_LINES:])
+    return _in_quotes(shown if len(shown) <= _TAIL_CHARS else f"…{shown[-_TAIL_CHARS:]}")
+
+
+def _in_quotes(words: str) -> str:
+    # Quotes of its own must not end ours.
+    return f"«{words.replace('«', '‹').replace('»', '›')}»."
+
+
+# What a server of the network means by the HTTP status with which it refuses a request.
+#
+# The SDK gives the caller what the body says, or words of its own, and keeps the status to itself.
+
+_SESSION = "mcp-session-id"
+_MOST_COMING = 1_000
+_BAD_REQUEST, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _SERVER_ERROR = 400, 403, 404, 429, 500
+# What the SDK says where the body says nothing.
+_STAND_INS = frozenset({"Server returned an error response", "Session terminated", "Not Found"})
+# Servers made after the examples of the TypeScript SDK refuse a session that they do not know with 400.
+_NOT_KNOWN = r"\b(?:no|not|unknown|invalid|missing|expired|terminated)\b"
+_NO_SESSION = re.compile(rf"{_NOT_KNOWN}.*\bsession\b|\bsession\b.*{_NOT_KNOWN}", re.IGNORECASE)
+
+
+class HttpRefusals:
+    """The answers of a connection that are on their way: which are refusals, and of which requests."""
+
+    def __init__(self, spec: ServerSpec) -> None:
+        self._spec = spec
+        self._coming: dict[Any, httpx2.Response] = {}
+
+    def note(self, response: httpx2.Response) -> None:
+        """A request has its answer; one that was refused may be sent again, with another sign-in."""
+        try:
+            request = json.loads(response.request.content).get("id")
+        except (ValueError, AttributeError):  # it is no message: that of a sign-in
+            return
+        if request is not None:
+            self._coming[request] = response
+            if len(self._coming) > _MOST_COMING:  # nobody waits any more for the oldest
+                del self._coming[next(iter(self._coming))]
+
+    def explained(self, item: Any) -> Any:
+        """What a transport of the SDK passes on, with what the status means in its error's `data`."""
+        from mcp_types import JSONRPCError, JSONRPCResponse  # noqa: PLC0415 - loaded with the SDK
+
+        message = getattr(item, "message", None)
+        if not isinstance(message, JSONRPCError | JSONRPCResponse):
+            return item
+        if message.id not in self._coming and len(whole := [*filter(self._is_whole, self._coming)]) == 1:
+            message.id = whole[0]  # it names none, or another, and is the answer all the same
+        response = self._coming.pop(message.id, None)
+        if response is None or response.status_code < _BAD_REQUEST or not isinstance(message, JSONRPCError):
+            return item
+        words = "" if message.error.message in _STAND_INS else message.error.message
+        message.error.data = self.meaning(response, words) or message.error.data
+        return item
+
+    def _is_whole(self, request: Any) -> bool:
+        """Whether its answer is one message, and no stream of them, in which the SDK sees to the ids."""
+        return str(self._coming[request].headers.get("content-type", "")).startswith("application/json")
+
+    def meaning(self, response: httpx2.Response, words: str = "") -> McpFailure | None:
+        """What a refusal means; None for one that the server explains with an error of the protocol.
+
+        Args:
+            words: the server's own.
+        """
+        status, has_session = response.status_code, _SESSION in response.request.headers
+        if has_session and (status == _NOT_FOUND or (status == _BAD_REQUEST and _is_of_session(response, words))):
+            return McpSessionEnded(f"It does not know the session any more (HTTP {status}), as after a restart.")
+        if status == UNAUTHORIZED:
+            return McpHopeless(http_answer(self._spec.place(), status))
+        if status in {_FORBIDDEN, _TOO_MANY} or status >= _SERVER_ERROR:
+            return McpServerFault(_what(status, response.headers.get("retry-after", "")), words)
+        return None if words else McpServerFault(f"It answered with HTTP {status}, and did not say why.")
+
+
+def _is_of_session(response: httpx2.Response, words: str) -> bool:
+    """Whether the session is refused, and not what was asked in it: then the request's id was not looked at."""
+    if not _NO_SESSION.search(words):
+        return False
+    try:
+        told, asked = json.loads(response.content), json.loads(response.request.content)
+    except (ValueError, RuntimeError):  # it is no JSON, or was not read
+        return True
+    return not isinstance(told, dict) or told.get("id") != asked.get("id")
+
+
+def _what(status: int, wait: str) -> str:
+    if status == _FORBIDDEN:
+        return "It does not allow this (HTTP 403). Check what the account or the key that is used may do."
+    again = f"Try again in {wait} s." if wait.isascii() and wait.isdecimal() else "Try again later."
+    if status == _TOO_MANY:
+        return f"It takes no more requests now (HTTP 429). {again}"
+    return f"It failed (HTTP {status}): the error is the server's. {again}"
+
+
+# Whom we trust at a server of the network, and who we are there, where the settings say so.
+
+
+def trust_of(certificates: Certificates) -> ssl.SSLContext | None:
+    """What a connection is made with; None where nothing is set. It reads files, so it may block.
+
+    Raises:
+        McpHopeless: a file cannot be used.
+    """
+    if not (certificates.ca_file or certificates.client_cert or certificates.client_key):
+        return None
+    if not certificates.client_cert and certificates.client_key:
+        raise McpHopeless("It has a client_key without a client_cert. Set both in mcp_servers.")
+    import httpx2  # noqa: PLC0415 - loaded with the SDK
+
+    context = httpx2.create_ssl_context()
+    if certificates.ca_file:
+        try:
+            context.load_verify_locations(certificates.ca_file)
+        except OSError as problem:
+            raise _unusable("ca_file", certificates.ca_file, problem) from problem
+    if certificates.client_cert:
+        try:
+            # Without an answer of ours OpenSSL would ask at the terminal for the key's password.
+            context.load_cert_chain(certificates.client_cert, certificates.client_key or None, password=str)
+        except OSError as problem:
+            names = " and ".join(filter(None, (certificates.client_cert, certificates.client_key)))
+            raise _unusable("client_cert", names, problem) from problem
+    return context
+
+
+def _unusable(key: str, path: str, problem: OSError) -> McpHopeless:
+    why = problem.strerror or str(problem)
+    if isinstance(problem, ssl.SSLError):
+        why = f"it is no such file in PEM form, or its key has a password ({problem.reason or why})"
+    return McpHopeless(f"Its {key} {path} cannot be used: {why}. Correct it in mcp_servers.")
+
+
+# Opens the connection to one server, and closes it with all that belongs to it.
 
 _DRAIN_SECONDS = 1.0
 _EXIT_SECONDS = 0.5
@@ -198,7 +523,7 @@ def _client(
 ) -> httpx2.AsyncClient:
     import httpx2  # noqa: PLC0415 - loaded with the SDK
 
-    from agent_core.mcp.bounded_body import BoundedBody  # noqa: PLC0415
+    from agent_core.mcp.http import BoundedBody  # noqa: PLC0415
     from agent_core.providers.transport import trusted_certificates  # noqa: PLC0415
 
     heard, refusals = line.heard, HttpRefusals(spec)

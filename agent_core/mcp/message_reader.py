@@ -22,7 +22,7 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
-from agent_core.mcp.errors import McpServerFault
+from agent_core.mcp.specs import McpServerFault
 
 _SHOWN_BYTES = 200
 _BOM = b"\xef\xbb\xbf"

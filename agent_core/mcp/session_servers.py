@@ -13,17 +13,13 @@ from queue import SimpleQueue
 from typing import Any
 
 from agent_core.mcp.connection import Surroundings
-from agent_core.mcp.errors import McpCallFailed, McpFailure
-from agent_core.mcp.granting import Sampler, grant
-from agent_core.mcp.inbound import Events, Wish
 from agent_core.mcp.names import server_labels, tool_names
-from agent_core.mcp.offers import OfferedPrompt, OfferedResource
-from agent_core.mcp.results import to_contents, to_result, to_words
+from agent_core.mcp.oauth import ServerTokens
+from agent_core.mcp.offers import OfferedPrompt, OfferedResource, ToolShelf, to_contents, to_result, to_words
 from agent_core.mcp.server import Server
-from agent_core.mcp.service_loop import ServiceLoop
-from agent_core.mcp.shelf import ToolShelf
-from agent_core.mcp.specs import McpLimits, ServerSpec, ServerStatus
-from agent_core.mcp.token_file import ServerTokens
+from agent_core.mcp.server_requests import Events, Sampler, Wish, grant
+from agent_core.mcp.specs import McpCallFailed, McpFailure, McpLimits, ServerSpec, ServerStatus
+from agent_core.service_loop import ServiceLoop
 from agent_core.settings.mcp import ToolSearch
 from tools.agent_ports import Behalf
 from tools.approval.mcp_pins import ToolPin, pin_of

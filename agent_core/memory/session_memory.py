@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_core.callbacks import Status
+from agent_core.cancel import CancelToken
 from agent_core.events import SessionEvent, ToolFinished
-from agent_core.interrupt import CancelToken
 from agent_core.memory.provider import MakeProvider, ProviderHost, RecallBlocked, fenced
 from agent_core.memory.store import NAMES, MemoryStore, MemoryUnusable, entries_of, is_sound, used
 from agent_core.messages import Content, Message, text_of
-from agent_core.turn.turn import Turn
+from agent_core.turn import Turn
 from tools.light_dataclass import dataclass
 from tools.memory_port import Memory, MemoryOperation, MemoryRefused, MemoryTarget
 from tools.registry import ToolEntry

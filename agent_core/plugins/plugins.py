@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from agent_core.config import ConfigSource
 from agent_core.errors import SettingsError
-from agent_core.plugins.finding import PLUGINS, Found, in_home, in_packages, make_ready, shipped
-from agent_core.plugins.loading import Candidate, Terms, load_plugin
-from agent_core.plugins.offers import PluginCommand, PluginStatus
-from agent_core.plugins.project import HOOKS, ProjectPlugins
-from agent_core.plugins.state import PluginState
+from agent_core.plugins.discovery import (
+    HOOKS,
+    PLUGINS,
+    Found,
+    PluginState,
+    ProjectPlugins,
+    in_home,
+    in_packages,
+    make_ready,
+    shipped,
+)
+from agent_core.plugins.plugin import Candidate, PluginCommand, PluginStatus, Terms, load_plugin
 from agent_core.providers.shared_file import SharedFileError
 from agent_core.settings.model import PluginSettings
 from tools.home_tools import HomeTools, LoadFailed

@@ -16,6 +16,12 @@ from agent_core.events import (
     ContextUsed,
     Noticed,
     PlanChanged,
+    SaidAudio,
+    SaidDocument,
+    SaidImage,
+    SaidLink,
+    SaidPart,
+    SaidText,
     SessionEvent,
     ToolAnnounced,
     ToolFinished,
@@ -24,7 +30,6 @@ from agent_core.events import (
     ToolRunning,
     UserSaid,
 )
-from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 from tools.context import TodoItem
 from tools.light_dataclass import dataclass
 from tools.quick_json import whole_text

@@ -6,12 +6,22 @@ import sqlite3
 from collections.abc import Sequence
 from typing import ClassVar
 
-from agent_core.background.news import News
-from agent_core.background.tasks import TaskInfo
+from agent_core.background_tasks import TaskInfo
 from agent_core.errors import StoreError
-from agent_core.events import AgentText, SessionEvent, UserSaid
+from agent_core.events import (
+    AgentText,
+    SaidAudio,
+    SaidDocument,
+    SaidImage,
+    SaidLink,
+    SaidPart,
+    SaidText,
+    SessionEvent,
+    UserSaid,
+    audio_format,
+)
 from agent_core.messages import Content, Part, text_of
-from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText, audio_format
+from agent_core.notifications import News
 from agent_core.sessions.database import unpack
 from agent_core.sessions.event_codec import decode, plain_text
 from agent_core.sessions.journal import JournalRow, TurnJournal

@@ -8,13 +8,17 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from agent_core.calls.live_output import with_tail
-from agent_core.calls.result_images import images_in
 from agent_core.events import (
     AgentText,
     AgentThought,
     ContextUsed,
     PlanChanged,
+    SaidAudio,
+    SaidDocument,
+    SaidImage,
+    SaidLink,
+    SaidPart,
+    SaidText,
     SessionEvent,
     ToolAnnounced,
     ToolFinished,
@@ -22,6 +26,8 @@ from agent_core.events import (
     ToolRequested,
     ToolRunning,
     UserSaid,
+    audio_mime,
+    with_tail,
 )
 from agent_core.messages import (
     INTERRUPTED_RESULT,
@@ -33,8 +39,8 @@ from agent_core.messages import (
     said_in,
     text_of,
 )
-from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText, audio_mime
 from agent_core.sessions.records import StoredEvent, StoredMessage, Transcript, TurnRecord
+from agent_core.tool_calls import images_in
 from tools.result import ToolResult, error, from_text
 from tools.toolsets import meant
 

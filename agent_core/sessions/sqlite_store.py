@@ -8,11 +8,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from agent_core.background.news import News
-from agent_core.background.tasks import TaskInfo
+from agent_core.background_tasks import TaskInfo
 from agent_core.compaction.engine import Compaction
 from agent_core.errors import SessionInUse, StoreError, UnknownSession
 from agent_core.messages import Message
+from agent_core.notifications import News
 from agent_core.sessions.damaged_rows import read_sound
 from agent_core.sessions.database import Database
 from agent_core.sessions.housekeeping import Housekeeper, Rhythm, Ticker

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 from urllib.parse import unquote
 
+from agent_core.events import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 from agent_core.messages import Message, user_message
-from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 from tools.redaction import redact
 
 if TYPE_CHECKING:
-    from agent_core.auxiliary.asking import Completion
+    from agent_core.model_request.side_models import Completion
 
 TitleSource = Literal["prompt", "model", "person"]
 """Whose words a title is, worst first."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agent_core.callbacks import AgentCallbacks
     from agent_core.config import Configuration
     from agent_core.settings.sections import TelemetryPart
-    from agent_core.turn.turn import Turn
+    from agent_core.turn import Turn
 
 
 # What the agent tells of its turns; without tracing, nothing is loaded for it.

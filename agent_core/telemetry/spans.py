@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
     from opentelemetry.util.types import AttributeValue
 
-    from agent_core.turn.turn import Turn
+    from agent_core.turn import Turn
 
 AGENT = "hermes-acp"
 _NANO = 1_000_000_000

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from agent_core.messages import tool_call
 from benchmarks.in_turns import Pair
 from tests.support.programs import program_bench

@@ -20,8 +20,8 @@ from acp_adapter.session import Ticket
 from acp_adapter.turn import Answered
 from agent_core.config import ConfigSource
 from agent_core.errors import RequestError
+from agent_core.events import SaidPart, SaidText
 from agent_core.home import Home
-from agent_core.prompt_parts import SaidPart, SaidText
 from tests.support.agent_end import RawClient
 from tests.support.editor import Editor, RpcError
 from tests.support.in_memory import serving

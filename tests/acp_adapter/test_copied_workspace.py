@@ -278,7 +278,7 @@ async def test_a_cancel_while_the_workspace_is_copied_keeps_the_prompt(
     (workspace / "f.txt").write_text("old\n")
     works_on_a_copy(home, engine, there)
     monkeypatch.setattr(
-        "agent_core.far_copy.scripts.FIRST", "cat >/dev/null; sleep 600; : {root}{id}{token}{digest}{git}"
+        "agent_core.remote.remote_dir.FIRST", "cat >/dev/null; sleep 600; : {root}{id}{token}{digest}{git}"
     )
     editor, session = await opened(start, workspace)
     prompt = editor.begin_prompt(session, "run ls")

@@ -12,8 +12,8 @@ import pytest
 from acp_adapter.client_io.calls import EditorGone, EditorRefused, EditorSilent, SessionCalls
 from acp_adapter.events import Outbox
 from acp_adapter.projection import CardFields
+from agent_core.cancel import CancelToken
 from agent_core.events import AgentText, SessionEvent
-from agent_core.interrupt import CancelToken
 from tests.support.agent_end import AgentEnd, RawClient
 from tools.errors import ToolInterrupted
 

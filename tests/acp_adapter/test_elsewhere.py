@@ -204,7 +204,7 @@ async def test_a_session_that_cannot_be_opened_leaves_nothing_on_its_machine(
     def unreadable(*_: object) -> None:
         raise SettingsError("a rule means nothing")
 
-    monkeypatch.setattr("agent_core.workspaces.permission_settings", unreadable)
+    monkeypatch.setattr("agent_core.workspace_factory.permission_settings", unreadable)
     with pytest.raises(RpcError, match="a rule means nothing"):
         await editor.request("session/fork", fork)
     assert Nearby.at_hand == 1

@@ -13,6 +13,7 @@ from acp_adapter.events import MAX_WAITING_CHARS, EventBridge, Outbox
 from acp_adapter.projection import project
 from acp_adapter.tools import Hold
 from agent_core.callbacks import CallFinished, CallOutput, CallRequested, CallRunning, CompressionStep, Status, Step
+from agent_core.cancel import CancelToken
 from agent_core.compaction.engine import Compaction
 from agent_core.events import (
     AgentText,
@@ -28,7 +29,6 @@ from agent_core.events import (
     ToolRequested,
     ToolRunning,
 )
-from agent_core.interrupt import CancelToken
 from agent_core.messages import INTERRUPTED_RESULT, assistant_message, user_message
 from agent_core.providers.base import Usage
 from agent_core.providers.choice import USUAL_WINDOW

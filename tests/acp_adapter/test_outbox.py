@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from acp_adapter.events import LEFT_OUT, MAX_WAITING_CHARS, MOST_AFTER_CANCEL, MOST_AT_ONCE, Outbox
+from agent_core.cancel import CancelToken
 from agent_core.events import (
     AgentText,
     AgentThought,
@@ -29,7 +30,6 @@ from agent_core.events import (
     ToolRequested,
     ToolRunning,
 )
-from agent_core.interrupt import CancelToken
 from tests.support.gate import Gate
 from tools.result import ResultImage, ShownDiff, ToolResult
 

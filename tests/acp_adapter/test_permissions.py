@@ -11,7 +11,7 @@ import pytest
 from acp_adapter.capabilities import ClientCapabilities, ClientHabits
 from acp_adapter.client_io.calls import EditorGone, EditorRefused, EditorSilent
 from acp_adapter.permissions import EditorApprover
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.each import each
 from tests.support.mcp_actions import mcp_call
 from tests.support.wire import check_outgoing

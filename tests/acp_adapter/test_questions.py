@@ -12,7 +12,7 @@ from acp.schema import CreateFormSessionElicitationRequest, CreateUrlSessionElic
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.client_io.calls import EditorGone, EditorRefused, EditorSilent
 from acp_adapter.client_io.elicitation import EditorQuestions, SecretWanted
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.each import each
 from tools.agent_ports import Field, PersonAnswer, PersonQuestion
 from tools.ports import Interrupt

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from acp_adapter.logs import set_up_logs
-from agent_core.config import ConfigSource
+from agent_core.config import ConfigSource, secrets_of
 from agent_core.home import Home
-from agent_core.known_secrets import secrets_of
 from tests.support.in_memory import serving
 from tests.support.model_server import ModelServer, Reply, Status
 from tests.support.settings_files import use_model

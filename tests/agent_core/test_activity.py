@@ -8,9 +8,8 @@ import stat
 
 import pytest
 
-from agent_core.activity import Activity, Doing, span
+from agent_core.activity import Activity, Doing, RunReport, running_processes, span
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested, CallRunning
-from agent_core.running import RunReport, running_processes
 from agent_core.services import SessionServices
 from tests.support.agents import Ears, in_background, make_agent
 from tests.support.each import each

@@ -8,6 +8,7 @@ import pytest
 
 from agent_core.agent import AIAgent
 from agent_core.callbacks import AgentCallbacks
+from agent_core.cancel import CancelToken
 from agent_core.errors import (
     ModelFailed,
     ProviderConnectionError,
@@ -15,7 +16,6 @@ from agent_core.errors import (
     SettingsError,
     UnknownSession,
 )
-from agent_core.interrupt import CancelToken
 from agent_core.messages import assistant_message, tool_call, user_message
 from agent_core.providers.base import Finished, ReasoningDelta, TextDelta, Usage, UsageReport
 from agent_core.providers.factory import make_provider

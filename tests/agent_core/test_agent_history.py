@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from agent_core.callbacks import AgentCallbacks, Status
+from agent_core.cancel import CancelToken
 from agent_core.errors import ModelFailed, ProviderConnectionError, StoreError
-from agent_core.interrupt import CancelToken
 from agent_core.messages import INTERRUPTED_TURN, assistant_message, tool_call, user_message
 from agent_core.providers.base import Finished, ReasoningDelta, TextDelta, ToolCallStarted
 from agent_core.sessions import write_queue

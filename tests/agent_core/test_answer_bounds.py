@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
-from agent_core.asking import reply as replies
 from agent_core.errors import ProviderConnectionError
 from agent_core.messages import user_message
+from agent_core.model_request import response as replies
 from agent_core.providers.base import Finished, ModelRequest
 from agent_core.providers.factory import make_provider
 from agent_core.providers.http_provider import LONGEST_PIECE

@@ -9,9 +9,9 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from agent_core.containing import containment_of
 from agent_core.errors import SettingsError
 from agent_core.settings.sections import SandboxPart
+from agent_core.workspace_factory import containment_of
 from tools.environments.containment import Containment
 from tools.environments.sandbox import kernel
 from tools.environments.sandbox.network.hosts import HostRules
@@ -66,7 +66,7 @@ def test_a_directory_of_the_settings_is_not_led_elsewhere_by_a_link_in_a_root(ho
 _LOOK = f"""
 import sys
 from pathlib import Path
-from agent_core.containing import containment_of, load_sandbox
+from agent_core.workspace_factory import containment_of, load_sandbox
 from agent_core.settings.sections import SandboxPart
 
 def loaded():

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.elsewhere import denied_there, elsewhere_of, is_copied
+from agent_core.cancel import CancelToken
 from agent_core.errors import SettingsError
-from agent_core.interrupt import CancelToken
 from agent_core.prompt.layers import PromptSettings, session_prompt
+from agent_core.remote.target import denied_there, elsewhere_of, is_copied
 from agent_core.settings.model import Settings
 from agent_core.workspace import CallIdentity, local_workspace
 from tests.support.choices import choice_for

@@ -313,7 +313,7 @@ def restored(factory, cwd, on_note=lambda _: None, session_id="session-1"):
 
 def test_sessions_that_are_opened_one_after_the_other_look_for_a_browser_once(home, tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr("agent_core.workspaces.can_browse", lambda: asked.append(1) or True)
+    monkeypatch.setattr("agent_core.workspace_factory.can_browse", lambda: asked.append(1) or True)
     factory = AgentFactory(ConfigSource(Home(home)))
     browsers = [factory.workspace(tmp_path, (), SessionChoices()).browser for _ in range(3)]
     factory.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.agents import in_background
 
 

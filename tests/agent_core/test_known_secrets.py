@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_core.config import load
+from agent_core.config import load, secrets_of
 from agent_core.home import Home
-from agent_core.known_secrets import secrets_of
-from agent_core.mcp.token_file import ServerTokens
+from agent_core.mcp.oauth import ServerTokens
 from agent_core.providers.token_store import FILE_NAME, OAuthToken, TokenStore
 from tests.support.settings_files import configure
 

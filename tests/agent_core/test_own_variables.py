@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.own_variables import OwnVariables
+from agent_core.remote.target import OwnVariables
 from tests.support.plugins import add_plugin, loaded, plugin_registry
 
 

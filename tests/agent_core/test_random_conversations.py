@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from agent_core.asking.survive import Patience
 from agent_core.errors import ModelFailed
+from agent_core.model_request.caller import Patience
 from tests.support.agents import Ears, assert_well_formed
 from tests.support.model_server import Disconnect, Garbage, ModelServer, Reply, Status, ToolCall
 from tests.support.strict_protocols import PROBLEMS

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from agent_core.cancel import CancelToken
 from agent_core.errors import ModelFailed, ProviderStatusError
-from agent_core.interrupt import CancelToken
 from agent_core.providers.errors import classify
 from tests.support.agents import Ears
 from tests.support.choices import choice_for

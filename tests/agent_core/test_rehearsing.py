@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from agent_core.asking.view import Omissions
 from agent_core.compaction import tokens
 from agent_core.compaction.view import shown
 from agent_core.messages import Message, assistant_message, tool_call, tool_message, user_message
+from agent_core.model_request.history_filter import Omissions
 from agent_core.providers import chat_completions
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.chat_completions import CHAT_COMPLETIONS

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from agent_core.agent import AIAgent
-from agent_core.asking.survive import Patience
-from agent_core.containing import containment_of
+from agent_core.model_request.caller import Patience
 from agent_core.providers.offline import OfflineProvider
 from agent_core.settings.project import PermissionSettings
 from agent_core.settings.sections import SandboxPart
 from agent_core.workspace import local_workspace
+from agent_core.workspace_factory import containment_of
 from tests.support.delegating import delegates
 from tests.support.tool_context import unfenced
 from tools.approval.actions import Action, ReadSecretFiles, RunCommand, WritePath

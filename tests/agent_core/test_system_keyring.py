@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.config import ConfigSource, Configuration, load
+from agent_core.config import ConfigSource, Configuration, load, teach
 from agent_core.errors import SettingsError
 from agent_core.home import Home
-from agent_core.known_secrets import teach
 from agent_core.providers.resolve import resolve_model
 from agent_core.settings import keyring as system_keyring
 from agent_core.settings.keyring import KeptVariables

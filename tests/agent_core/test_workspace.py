@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from agent_core.callbacks import AgentCallbacks
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from agent_core.services import SessionServices
 from agent_core.workspace import CallIdentity, local_workspace
 from tests.support.services import turn_services

@@ -8,9 +8,9 @@ import json
 
 import pytest
 
-from agent_core.asking.habits import WRITTEN, SeenHabits
-from agent_core.asking.reply import CallIds, Collector
 from agent_core.errors import ModelFailed
+from agent_core.model_request.history_filter import WRITTEN, SeenHabits
+from agent_core.model_request.response import CallIds, Collector
 from agent_core.providers.base import ModelRequest, TextDelta
 from tests.support.agents import Ears, assert_well_formed, roles
 from tests.support.model_server import ModelServer, Reply, Status, ToolCall
@@ -129,7 +129,7 @@ def test_written_calls_are_read_of_servers_that_are_no_hosted_service():
 
 
 def test_written_calls_of_a_hosted_service_are_text(model_server, over, monkeypatch):
-    monkeypatch.setattr("agent_core.asking.habits.service_at", lambda _: object())
+    monkeypatch.setattr("agent_core.model_request.history_filter.service_at", lambda _: object())
     text = written("todo", todos=[])
     model_server.add(Reply(text, split=3))
     result, ears = run(over(wired(model_server.base_url)))

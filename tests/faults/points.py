@@ -103,11 +103,11 @@ FILES = {
     "undo: it is done": _at("an undo", f"{_REWIND}.apply:RewindRun._finish", "after"),
     "redo: some files are there again": _at("a redo", f"{_REWIND}.apply:RewindRun._carry_out", "after", 2),
     "redo: before its end": _at("a redo", f"{_REWIND}.apply:RewindRun._finish"),
-    "copies: one is being made": _at("a copy", "agent_core.delegation.copies:_fill"),
-    "copies: one is made": _at("a copy", "agent_core.delegation.copies:_fill", "after"),
-    "copies: patches are beside it": _at("a copy", "agent_core.delegation.copies:Copy.set_aside", "after"),
-    "copies: the change is brought back": _at("a copy", "agent_core.delegation.copies:Copy.settled"),
-    "copies: before it goes": _at("a copy", "agent_core.delegation.copies:Copy.drop"),
+    "copies: one is being made": _at("a copy", "agent_core.delegation.worktree:_fill"),
+    "copies: one is made": _at("a copy", "agent_core.delegation.worktree:_fill", "after"),
+    "copies: patches are beside it": _at("a copy", "agent_core.delegation.worktree:Copy.set_aside", "after"),
+    "copies: the change is brought back": _at("a copy", "agent_core.delegation.worktree:Copy.settled"),
+    "copies: before it goes": _at("a copy", "agent_core.delegation.worktree:Copy.drop"),
 }
 
 HOME = {
@@ -122,7 +122,7 @@ HOME = {
     "first answer: after it got its name": _at("the first answer", "os.replace", "after", path="first-answer.json"),
     "logs: the full one is moved aside": _at("a full log", "os.replace", caller="acp_adapter.logs"),
     "logs: the full one has moved": _at("a full log", "os.replace", "after", caller="acp_adapter.logs"),
-    "report: before it gets its name": _at("a report of what runs", "os.replace", caller="agent_core.running"),
+    "report: before it gets its name": _at("a report of what runs", "os.replace", caller="agent_core.activity"),
 }
 
 _FAR = "agent_core.far_copy"
@@ -154,7 +154,7 @@ FAR = {
 }
 
 _SIGN_IN, _TRUST = "oauth_tokens.json", "plugins.json"
-_COPY = "agent_core.plugins.bundle"
+_COPY = "agent_core.plugins.discovery"
 _TURNS = "agent_core.trajectories"
 
 TRUST = {

@@ -10,9 +10,9 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from agent_core.mcp.signing_in import sign_in
+from agent_core.mcp.oauth import ServerTokens
+from agent_core.mcp.sign_in import sign_in
 from agent_core.mcp.specs import ServerSpec
-from agent_core.mcp.token_file import ServerTokens
 from agent_core.providers.token_store import FILE_NAME
 from tests.faults.scene import Scene, says
 from tests.faults.stage import Stage

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent_core.mcp.token_file import ServerTokens
+from agent_core.mcp.oauth import ServerTokens
 from agent_core.providers.token_store import FILE_NAME, OAuthToken, TokenStore
 from tests.support import language_server, mcp_servers
 from tests.support.model_server import ModelServer

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agent_core.agent import AIAgent
-from agent_core.asking.survive import Patience
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallOutput, CallRequested, CallRunning, ToolProgress
 from agent_core.messages import Content, Message
+from agent_core.model_request.caller import Patience
 from agent_core.providers.base import Provider
 from agent_core.sessions.store import InMemorySessionStore
-from agent_core.turn.result import ConversationResult
+from agent_core.turn import ConversationResult
 from agent_core.workspace import local_workspace
 from tests.support.scripted_provider import Script, ScriptedProvider
 from tools.approval.gate import Approver

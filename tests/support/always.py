@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tools.approval.actions import Action, RunCommand
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate

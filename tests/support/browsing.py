@@ -11,8 +11,8 @@ import pytest
 
 from agent_core.browser.gated_browser import GatedBrowser
 from agent_core.browser.session_browser import SessionBrowser
-from agent_core.interrupt import CancelToken
-from agent_core.mcp.service_loop import ServiceLoop
+from agent_core.cancel import CancelToken
+from agent_core.service_loop import ServiceLoop
 from tests.support.tool_context import ScriptedApprover, make_context
 from tools.approval.actions import Action
 from tools.approval.approvals import Approvals

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from agent_core.far_copy.copy import Change, FarCopy, Limits
-from agent_core.far_copy.place import Place
-from agent_core.far_copy.returning import Returned, bring_back
-from agent_core.far_copy.state import State, Store
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
+from agent_core.remote.copy import Change, FarCopy, Limits, State, Store
+from agent_core.remote.pull import Returned, bring_back
+from agent_core.remote.remote_dir import Place
 from tests.support.local_machine import LocalMachine
 from tools.approval.sensitive import why_sensitive
 from tools.environments.backends import Begin

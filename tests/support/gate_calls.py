@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tools.approval.actions import Action, RunCommand, WritePath
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate

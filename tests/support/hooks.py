@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.agent import AIAgent
-from agent_core.asking.survive import Patience
 from agent_core.config import ConfigSource
 from agent_core.home import Home
-from agent_core.hooks.asking import HookedSession, HookSet
 from agent_core.hooks.hook import Hook
-from agent_core.hooks.session_hooks import SessionHooks
-from agent_core.hooks.sessions import HookSessions
-from agent_core.plugins.callbacks import hook_of
+from agent_core.hooks.registry import HookSessions
+from agent_core.hooks.session_hooks import HookedSession, HookSet, SessionHooks
+from agent_core.model_request.caller import Patience
+from agent_core.plugins.plugin import hook_of
 from agent_core.plugins.plugins import Plugins
 from agent_core.providers.base import Provider
 from agent_core.workspace import Workspace, local_workspace

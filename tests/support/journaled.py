@@ -11,9 +11,8 @@ from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.events import EventBridge, Outbox
 from acp_adapter.jsonrpc import encode
 from acp_adapter.projection import project
-from agent_core.events import SessionEvent, UserSaid
-from agent_core.interrupt import CancelToken
-from agent_core.prompt_parts import SaidText
+from agent_core.cancel import CancelToken
+from agent_core.events import SaidText, SessionEvent, UserSaid
 from agent_core.providers.pricing import Spent
 from agent_core.sessions.database import pack, unpack
 from agent_core.sessions.event_codec import decode

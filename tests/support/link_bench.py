@@ -10,7 +10,7 @@ from typing import Any
 from acp_adapter.content import Draft, Limits, Link
 from acp_adapter.linked_files import LinkCalls, filled
 from agent_core.callbacks import CallFinished, CallRequested, CallRunning, ToolProgress
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.tool_context import ScriptedApprover, make_context
 from tools.approval.actions import Action
 from tools.approval.gate import Approvals, Gate

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.waiting import wait_until
 from tools.errors import CommandError, FileChanged, FileMissing, FileRefused
 from tools.ports import CommandOutcome, CommandSpec, Environment, FileSystem, SearchQuery

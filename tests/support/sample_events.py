@@ -17,6 +17,12 @@ from agent_core.events import (
     OptionsOffered,
     OwnTurn,
     PlanChanged,
+    SaidAudio,
+    SaidDocument,
+    SaidImage,
+    SaidLink,
+    SaidPart,
+    SaidText,
     SessionEvent,
     SessionNamed,
     TerminalShown,
@@ -27,7 +33,6 @@ from agent_core.events import (
     ToolRunning,
     UserSaid,
 )
-from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 from agent_core.settings.options import Choice, ChoiceGroup, Option
 from tools.context import TodoItem
 from tools.result import ShownDiff, ShownOutput, ShownText, ToolResult

@@ -13,6 +13,10 @@ from agent_core.events import (
     ContextUsed,
     ModeChanged,
     PlanChanged,
+    SaidDocument,
+    SaidImage,
+    SaidLink,
+    SaidText,
     SessionEvent,
     ToolFinished,
     ToolOutput,
@@ -21,7 +25,6 @@ from agent_core.events import (
     UserSaid,
 )
 from agent_core.messages import Message, assistant_message, injected_message, tool_call, tool_message, user_message
-from agent_core.prompt_parts import SaidDocument, SaidImage, SaidLink, SaidText
 from agent_core.providers.base import Usage
 from agent_core.providers.pricing import Spent
 from agent_core.sessions.records import (

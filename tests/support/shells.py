@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalEnvironment, LocalProcesses
 from tools.settings import TerminalSettings

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from agent_core.home import Home
 from agent_core.settings.model import Settings
-from agent_core.skills.making import session_skills
-from agent_core.skills.session_skills import SessionSkills
+from agent_core.skills import SessionSkills
+from agent_core.workspace_factory import session_skills
 from tools.approval.rules import PermissionRule
 
 

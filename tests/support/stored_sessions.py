@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from agent_core.events import AgentText, UserSaid
+from agent_core.events import AgentText, SaidText, UserSaid
 from agent_core.messages import Message, assistant_message, tool_call, tool_message, user_message
-from agent_core.prompt_parts import SaidText
 from agent_core.sessions.database import Database, pack
 from agent_core.sessions.event_codec import CallSoFar, Item, encode
 from agent_core.sessions.leases import claim

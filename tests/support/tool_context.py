@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tools.approval.actions import Action
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate

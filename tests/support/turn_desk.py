@@ -16,13 +16,12 @@ from acp_adapter.session import SessionManager, SessionState, Ticket
 from acp_adapter.startup import SessionSeed
 from acp_adapter.turn import Prompt, TurnRunner
 from agent_core.agent import AIAgent
+from agent_core.cancel import CancelToken
 from agent_core.config import ConfigSource
-from agent_core.events import AgentText, SessionEvent
+from agent_core.events import AgentText, SaidText, SessionEvent
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
-from agent_core.interrupt import CancelToken
 from agent_core.messages import Message
-from agent_core.prompt_parts import SaidText
 from agent_core.providers.offline import OfflineProvider
 from agent_core.services import SessionServices
 from agent_core.sessions.replay import replayed

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.tool_context import make_context
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.agent import AIAgent
-from agent_core.asking.backoff import Backoff
-from agent_core.asking.route import Member, Route
-from agent_core.asking.survive import Patience
+from agent_core.model_request.caller import Patience
+from agent_core.model_request.fallback_chain import Member, Route
+from agent_core.model_request.retry_policy import Backoff
 from agent_core.providers.base import ApiMode, Provider
 from agent_core.providers.choice import AsSet, Dialect, ModelChoice, WindowSource
 from agent_core.providers.credentials import CredentialPool, MemoryPoolState

@@ -11,7 +11,7 @@ import pytest
 import tools.patch
 import tools.read_file
 import tools.write_file  # noqa: F401 - they register themselves
-from agent_core.calls.repeats import Repeats
+from agent_core.guardrails import Repeats
 from agent_core.messages import ToolCall
 from tests.support.tool_context import call, error_of, make_context, page_of, payload
 from tools.context import ToolContext

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import tools.memory  # noqa: F401 - registers the tool
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from agent_core.memory.store import MemoryStore
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context, payload
 from tools.approval.actions import WriteMemory

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import tools.read_file  # noqa: F401 - registers the tool
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.documents import opendocument, pdf, pptx, zipped
 from tests.support.tool_context import body_of, call, error_of, make_context, page_of
 from tools.documents.kinds import Document, document_of

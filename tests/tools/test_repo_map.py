@@ -12,7 +12,7 @@ from typing import BinaryIO
 import pytest
 
 import tools.repo_map  # noqa: F401 - registers the tool
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.grammars import needs
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context
 from tools.context import ToolContext

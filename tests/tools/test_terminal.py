@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.shells import shells
 from tests.support.tool_context import ScriptedApprover, error_of, make_context, value_of
 from tests.support.waiting import wait_until

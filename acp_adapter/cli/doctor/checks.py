@@ -87,7 +87,7 @@ class Case:
 
     def redactor(self) -> Redact:
         """What takes secrets out of what is told: those that look like some, and those of the settings by value."""
-        from agent_core.known_secrets import teach  # noqa: PLC0415 - as above
+        from agent_core.config import teach  # noqa: PLC0415 - as above
         from tools.redaction import Redactor  # noqa: PLC0415 - the same
 
         redact = Redactor()

@@ -22,8 +22,8 @@ from tools.os_compat import own_user
 
 if TYPE_CHECKING:
     from acp_adapter.cli.model_trial import Asked
+    from agent_core.mcp.oauth import ServerTokens
     from agent_core.mcp.specs import ServerSpec
-    from agent_core.mcp.token_file import ServerTokens
     from agent_core.providers.choice import ModelChoice
     from agent_core.sessions.repair import Findings, Problem
     from agent_core.settings.problems import SettingsProblem
@@ -315,8 +315,7 @@ def _text(found: Findings) -> str:
 
 def check_running(case: Case) -> Iterator[Finding]:
     """Each turn that runs, and processes that live and tell nothing any more."""
-    from agent_core.activity import span  # noqa: PLC0415 - for this look only
-    from agent_core.running import STALE_AFTER, running_processes  # noqa: PLC0415 - the same
+    from agent_core.activity import STALE_AFTER, running_processes, span  # noqa: PLC0415 - for this look only
 
     now = time.time()
     for process in running_processes(case.home.running):
@@ -590,9 +589,8 @@ def _servers(case: Case) -> tuple[tuple[ServerSpec, ...], ServerTokens, Mapping[
     config = case.config()
     if config is None:
         return None
-    from agent_core.mcp.configured import configured_servers  # noqa: PLC0415 - after the settings
-    from agent_core.mcp.making import variables_of  # noqa: PLC0415 - the same
-    from agent_core.mcp.token_file import ServerTokens  # noqa: PLC0415 - the same
+    from agent_core.mcp.factory import configured_servers, variables_of  # noqa: PLC0415 - after the settings
+    from agent_core.mcp.oauth import ServerTokens  # noqa: PLC0415 - the same
 
     return configured_servers(config, Path.cwd()), ServerTokens(case.home.root), variables_of(config.settings)
 
@@ -616,8 +614,8 @@ def _of_server(spec: ServerSpec, tokens: ServerTokens) -> Finding:
 
 
 def _tried(spec: ServerSpec, tokens: ServerTokens, variables: Mapping[str, str]) -> Finding:
-    from agent_core.mcp.errors import McpFailure  # noqa: PLC0415 - loads the SDK
-    from agent_core.mcp.signing_in import look  # noqa: PLC0415 - the same
+    from agent_core.mcp.sign_in import look  # noqa: PLC0415 - the same
+    from agent_core.mcp.specs import McpFailure  # noqa: PLC0415 - loads the SDK
 
     try:
         found = look(spec, Path.cwd(), tokens, variables)

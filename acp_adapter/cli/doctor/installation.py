@@ -243,8 +243,8 @@ def check_elsewhere(case: Case) -> Iterator[Finding]:
 
 
 def _reached(case: Case, settings: Settings, guardian: Guardian) -> Iterator[Finding]:
-    from agent_core.elsewhere import elsewhere_of  # noqa: PLC0415 - as above
     from agent_core.errors import SettingsError  # noqa: PLC0415 - the same
+    from agent_core.remote.target import elsewhere_of  # noqa: PLC0415 - as above
     from tools.errors import CommandError  # noqa: PLC0415 - the same
     from tools.settings import ToolSettings  # noqa: PLC0415 - the same
 

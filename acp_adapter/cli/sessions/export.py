@@ -15,10 +15,9 @@ from acp_adapter.export.html import to_html
 from acp_adapter.export.markdown import to_markdown
 from acp_adapter.export.transcript import is_completed, to_trajectory
 from acp_adapter.format import one_line, safe_text, whole
-from agent_core.config import load
+from agent_core.config import load, secrets_of
 from agent_core.errors import RequestError, SettingsError, StoreError, UnknownSession
 from agent_core.home import Home
-from agent_core.known_secrets import secrets_of
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import Transcript
 from tools.redaction import Redactor

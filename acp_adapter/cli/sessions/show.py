@@ -25,8 +25,8 @@ from acp_adapter.export.transcript import (
     turn_figures,
 )
 from acp_adapter.format import dollars, duration, moment, one_line, safe_text
-from agent_core.background.tasks import TaskInfo
-from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
+from agent_core.background_tasks import TaskInfo
+from agent_core.events import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import SessionRecord
 from tools.result import Shown, ShownDiff, ShownOutput, ShownText

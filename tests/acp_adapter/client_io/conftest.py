@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from acp_adapter.client_io.files import EditorFileSystem, EditorMemory
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.hosted_editor import HostedEditor, hosted_editor
 from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalEnvironment

@@ -11,7 +11,7 @@ import pytest
 
 from acp_adapter.client_io.endings import EndingHabits, as_meant
 from acp_adapter.client_io.files import EditorFileSystem, EditorMemory
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.each import each
 from tests.support.editor_host import Params, RpcError
 from tests.support.hosted_editor import HostedEditor

@@ -12,7 +12,7 @@ import pytest
 from acp_adapter.client_io import files
 from acp_adapter.client_io.calls import EditorGone
 from acp_adapter.client_io.files import MAX_BYTES, EditorFileSystem, EditorMemory
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.editor_host import Params, RpcError
 from tests.support.hosted_editor import HostedEditor, hosted_editor
 from tests.support.port_contracts import read

@@ -8,7 +8,7 @@ import pytest
 
 from acp_adapter.client_io.files import EditorFileSystem
 from acp_adapter.client_io.terminals import EditorTerminals
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.acp_adapter.client_io.conftest import LIMITS
 from tests.support.editor import MINIMAL
 from tests.support.hosted_editor import HostedEditor, hosted_editor

@@ -14,7 +14,7 @@ import pytest
 from acp_adapter.client_io import terminals
 from acp_adapter.client_io.calls import EditorGone
 from acp_adapter.client_io.terminals import EditorTerminals
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.acp_adapter.client_io.conftest import LIMITS
 from tests.support.editor_host import Params, RpcError
 from tests.support.hosted_editor import HostedEditor

@@ -10,7 +10,7 @@ import pytest
 from acp_adapter.commands import Told, typed_command
 from acp_adapter.commands.settings import matching
 from agent_core.errors import RequestError
-from agent_core.prompt_parts import SaidDocument, SaidLink, SaidPart, SaidText
+from agent_core.events import SaidDocument, SaidLink, SaidPart, SaidText
 from agent_core.settings.options import Choice, ChoiceGroup, Option
 from tests.support.each import each
 

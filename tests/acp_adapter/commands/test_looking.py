@@ -11,14 +11,12 @@ import pytest
 
 from acp_adapter.commands import Told, typed_command
 from agent_core.activity import Activity
-from agent_core.asking.habits import SeenHabits
-from agent_core.asking.view import Omissions
 from agent_core.compaction.tokens import TokenMeter, text_tokens
 from agent_core.errors import AuthRequired
-from agent_core.events import ContextUsed
+from agent_core.events import ContextUsed, SaidText
 from agent_core.mcp.specs import ServerStatus
 from agent_core.messages import Message, assistant_message, tool_call, tool_message, user_message
-from agent_core.prompt_parts import SaidText
+from agent_core.model_request.history_filter import Omissions, SeenHabits
 from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice, ModelFacts, ServedWindow
 from agent_core.providers.lessons import Lessons, tool_lesson

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent_core.background.tasks import TaskInfo
+from agent_core.background_tasks import TaskInfo
 from agent_core.home import Home
 from agent_core.sessions.library import SessionLibrary
 from tests.support.editor import PLAIN, Editor, RpcError

@@ -9,7 +9,7 @@ from acp_adapter.commands.builtin import BUILT_IN, KNOWN_ELSEWHERE
 from acp_adapter.commands.custom import read_command
 from acp_adapter.commands.run import is_slip
 from agent_core.errors import RequestError
-from agent_core.prompt_parts import SaidDocument, SaidImage, SaidLink, SaidText
+from agent_core.events import SaidDocument, SaidImage, SaidLink, SaidText
 from tests.support.each import each
 
 _OWN = tuple(

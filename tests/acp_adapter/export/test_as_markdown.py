@@ -5,8 +5,7 @@ from datetime import UTC
 import yaml
 
 from acp_adapter.export.markdown import to_markdown
-from agent_core.events import AgentText, UserSaid
-from agent_core.prompt_parts import SaidText
+from agent_core.events import AgentText, SaidText, UserSaid
 from tests.support.sample_transcript import CWD, HOSTILE, SESSION_ID, TranscriptMaker, call, sample_transcript
 from tools.result import ShownText, ToolResult
 

@@ -8,8 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from acp_adapter.export.html import to_html
-from agent_core.events import UserSaid
-from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidText
+from agent_core.events import SaidAudio, SaidDocument, SaidImage, SaidText, UserSaid
 from tests.support.sample_transcript import TranscriptMaker, call, long_transcript, sample_transcript
 from tools.result import ShownDiff, ShownOutput, ToolResult
 

@@ -10,9 +10,18 @@ import pytest
 from acp_adapter.export.html import to_html
 from acp_adapter.export.markdown import to_markdown
 from acp_adapter.export.transcript import to_trajectory
-from agent_core.events import AgentText, AgentThought, PlanChanged, ToolFinished, ToolRequested, UserSaid
+from agent_core.events import (
+    AgentText,
+    AgentThought,
+    PlanChanged,
+    SaidDocument,
+    SaidLink,
+    SaidText,
+    ToolFinished,
+    ToolRequested,
+    UserSaid,
+)
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
-from agent_core.prompt_parts import SaidDocument, SaidLink, SaidText
 from tests.support.sample_transcript import CWD, TranscriptMaker
 from tools.context import TodoItem
 from tools.redaction import Redactor

@@ -8,12 +8,12 @@ from agent_core.events import (
     AgentThought,
     ContextCompacted,
     ContextUsed,
+    SaidText,
     ToolAnnounced,
     ToolOutput,
     UserSaid,
 )
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
-from agent_core.prompt_parts import SaidText
 from agent_core.sessions.records import TurnRecord
 from tests.support.sample_transcript import TranscriptMaker, call, sample_transcript
 from tools.result import ShownOutput, ShownText, ToolResult

@@ -11,7 +11,7 @@ import pytest
 
 from acp_adapter.content import Draft, Limits, Link, text_part
 from agent_core.callbacks import CallFinished, CallRequested
-from agent_core.calls.live_output import readable_error
+from agent_core.events import readable_error
 from tests.support.link_bench import LinkBench
 from tests.support.tool_context import ScriptedApprover
 from tools.errors import ToolInterrupted

@@ -11,9 +11,9 @@ import pytest
 
 from acp_adapter.option_changes import Chooser
 from acp_adapter.session import Ticket
+from agent_core.cancel import CancelToken
 from agent_core.config import ConfigSource
 from agent_core.home import Home
-from agent_core.interrupt import CancelToken
 from tests.support.list_server import ListServer, model_list
 from tests.support.settings_files import configure
 from tests.support.turn_desk import Desk

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from agent_core.asking.arguments import settled_arguments
+from agent_core.model_request.call_arguments import settled_arguments
 from tests.support.each import each
 
 

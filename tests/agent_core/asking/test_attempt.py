@@ -6,10 +6,9 @@ import threading
 
 import pytest
 
-from agent_core.asking.attempt import ask_once
-from agent_core.asking.reply import CallIds, Collector, Reply
+from agent_core.cancel import CancelToken
 from agent_core.errors import ProviderConnectionError, ProviderProtocolError, TurnInterrupted
-from agent_core.interrupt import CancelToken
+from agent_core.model_request.response import CallIds, Collector, Reply, ask_once
 from agent_core.providers.base import (
     Finished,
     ModelRequest,

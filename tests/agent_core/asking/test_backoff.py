@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from agent_core.asking.backoff import Backoff
+from agent_core.model_request.retry_policy import Backoff
 from tests.support.each import each
 
 

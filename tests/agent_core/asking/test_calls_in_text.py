@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import random
 
-from agent_core.asking.call_marks import CallWatch
-from agent_core.asking.calls_in_text import NoCall, UnreadableCall, read_calls
 from agent_core.messages import tool_call, tool_message
+from agent_core.model_request.answer_text import CallWatch
+from agent_core.model_request.text_calls import NoCall, UnreadableCall, read_calls
 from tests.support.each import each
 
 SCHEMA = {

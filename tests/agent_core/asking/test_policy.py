@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_core.asking.policy import (
+from agent_core.model_request.retry_policy import (
     Compress,
     DropImages,
     FallBack,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from agent_core.asking.prefix import PrefixWatch
 from agent_core.messages import assistant_message, user_message
+from agent_core.model_request.history_filter import PrefixWatch
 from agent_core.providers.base import ModelRequest
 
 ONE, TWO, THREE = user_message("one"), assistant_message("two"), user_message("three")

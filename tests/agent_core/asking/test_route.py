@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.asking.route import Member, Route
+from agent_core.cancel import CancelToken
 from agent_core.errors import AuthRequired
-from agent_core.interrupt import CancelToken
+from agent_core.model_request.fallback_chain import Member, Route
 from agent_core.providers.credentials import CredentialPool, MemoryPoolState
 from agent_core.providers.errors import ClassifiedError
 from tests.support.choices import choice_for

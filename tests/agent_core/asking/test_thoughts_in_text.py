@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_core.asking.thoughts_in_text import ThoughtReader
+from agent_core.model_request.answer_text import ThoughtReader
 from tests.support.each import each
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.asking.view import (
+from agent_core.messages import assistant_message, text_of, tool_call, tool_message, user_message
+from agent_core.model_request.history_filter import (
     Omissions,
     has_images,
     has_sealed,
     rough_tokens,
     shown,
 )
-from agent_core.messages import assistant_message, text_of, tool_call, tool_message, user_message
 from tests.support.agents import tool_contents
 
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}

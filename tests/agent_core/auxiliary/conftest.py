@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.config import ConfigSource
 from agent_core.home import Home
+from agent_core.model_request.side_models import AuxiliaryClient
 from tests.support.model_server import ModelServer, Reply
 from tests.support.settings_files import configure
 from tests.support.side_tasks import ManualAlarm

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.auxiliary.approving import ModelJudge
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
+from agent_core.model_request.side_models import ModelJudge
 from tests.support.model_server import Reply, Status
 from tests.support.side_tasks import at
 from tools.approval.actions import RunCommand

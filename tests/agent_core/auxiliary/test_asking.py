@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.asking.route import Member
+from agent_core.model_request.fallback_chain import Member
 from agent_core.providers.credentials import CredentialPool, MemoryPoolState
 from tests.support.model_server import Disconnect, Garbage, Reply, Status, ToolCall, Usage
 from tests.support.side_tasks import QUESTION, SECOND_KEY, at, key_of, refusal

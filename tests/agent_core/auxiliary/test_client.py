@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from agent_core.auxiliary.client import timer
+from agent_core.cancel import CancelToken
 from agent_core.config import ConfigSource
 from agent_core.errors import TurnInterrupted
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
-from agent_core.interrupt import CancelToken
 from agent_core.messages import user_message
+from agent_core.model_request.side_models import timer
 from agent_core.providers.choice import AsSet
 from agent_core.services import SessionServices
 from agent_core.settings.options import SessionChoices

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from agent_core.auxiliary.looking import look_at
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
+from agent_core.model_request.side_models import look_at
 from tests.support.images import png
 from tests.support.model_server import Reply
 from tests.support.side_tasks import at, refusal

@@ -5,9 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from agent_core.background.news import News
-from agent_core.background.sessions import Backgrounds
 from agent_core.messages import Message, injected_message
+from agent_core.notifications import Backgrounds, News
 from agent_core.sessions.sqlite_store import KeptBackground
 from tests.support.each import each
 from tests.support.session_database import Desk

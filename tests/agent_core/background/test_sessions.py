@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.background.news import News
-from agent_core.background.sessions import Backgrounds
+from agent_core.notifications import Backgrounds, News
 from agent_core.sessions.sqlite_store import KeptBackground
 from tests.support.session_database import Desk
 

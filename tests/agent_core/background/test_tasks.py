@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.background.tasks import TaskBoard, TaskControl, TaskError, TaskInfo
+from agent_core.background_tasks import TaskBoard, TaskControl, TaskError, TaskInfo
 
 
 def test_a_task_is_listed_from_its_begin_to_its_end() -> None:

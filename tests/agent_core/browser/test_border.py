@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from agent_core.browser.border import Border
+from agent_core.browser.network import Border
 from tools.approval.actions import ReachHost
 from tools.errors import Denied
 from tools.ports import WebError

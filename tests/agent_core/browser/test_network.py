@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from agent_core.browser.border import Border
-from agent_core.interrupt import CancelToken
+from agent_core.browser.network import Border
+from agent_core.cancel import CancelToken
 from tests.support.browsing import BrowserBench, needs_browser
 from tests.support.tool_context import call, error_of, payload
 from tests.support.waiting import wait_until
@@ -198,7 +198,7 @@ def public(bench, there, monkeypatch) -> Iterator[str]:
     async def connected(host, port):
         return await connect("127.0.0.1" if host == "93.184.216.34" else host, port)
 
-    monkeypatch.setattr("agent_core.browser.live.Border", functools.partial(Border, find=find))
+    monkeypatch.setattr("agent_core.browser.driver.Border", functools.partial(Border, find=find))
     monkeypatch.setattr(asyncio, "open_connection", connected)
     with WebServer({"/": (MAKING_PAGES % {"there": there.url()}).encode()}) as server:
         yield server.url("/", "public.test")

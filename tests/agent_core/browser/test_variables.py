@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.own_variables import OwnVariables
+from agent_core.remote.target import OwnVariables
 from tests.support.browsing import BrowserBench, needs_browser
 from tests.support.tool_context import call, payload
 from tests.support.web_server import WebServer

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.calls.batches import PlannedCall, plan_batches
+from agent_core.tool_calls import PlannedCall, plan_batches
 from tests.support.each import each
 from tools.registry import Parallel
 

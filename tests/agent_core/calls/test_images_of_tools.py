@@ -6,10 +6,10 @@ import base64
 
 import pytest
 
-from agent_core.asking.view import Omissions, shown
-from agent_core.calls.result_images import result_content
 from agent_core.messages import tool_call, tool_message
+from agent_core.model_request.history_filter import Omissions, shown
 from agent_core.providers.choice import ModelFacts
+from agent_core.tool_calls import result_content
 from tests.support.agents import Ears, assert_well_formed
 from tests.support.images import png
 from tests.support.model_server import Reply, Status, ToolCall

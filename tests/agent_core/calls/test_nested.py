@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_core.messages import tool_call
-from agent_core.verifying.edits import UncheckedEdits
+from agent_core.verification import UncheckedEdits
 from tests.support.hooks import hook, session_hooks, with_hooks
 from tests.support.programs import ALL, program_bench
 from tests.support.tool_context import value_of

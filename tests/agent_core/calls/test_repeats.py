@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from agent_core.calls.repeats import Repeats
+from agent_core.guardrails import Repeats
 from agent_core.messages import tool_call
 from tools.result import ResultImage, ToolResult, error
 

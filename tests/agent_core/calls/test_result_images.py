@@ -6,10 +6,10 @@ import base64
 
 import pytest
 
-from agent_core.asking.view import Omissions
-from agent_core.calls.result_images import MAX_IMAGES, images_in, result_content, sees_images
 from agent_core.messages import tool_call, tool_message
+from agent_core.model_request.history_filter import Omissions
 from agent_core.providers.choice import ModelFacts
+from agent_core.tool_calls import MAX_IMAGES, images_in, result_content, sees_images
 from tests.support.choices import choice_for
 from tests.support.each import each
 from tests.support.images import jpeg, png

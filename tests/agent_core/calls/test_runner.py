@@ -9,10 +9,10 @@ import threading
 import pytest
 
 from agent_core.callbacks import CallOutput, CallRequested
-from agent_core.calls.runner import ToolRunner
+from agent_core.cancel import CancelToken
 from agent_core.errors import TurnInterrupted
-from agent_core.interrupt import CancelToken
 from agent_core.messages import INTERRUPTED_RESULT, tool_call
+from agent_core.tool_calls import ToolRunner
 from agent_core.workspace import local_workspace
 from tests.support.agents import TEST_TOOLS, Ears, in_background
 from tests.support.services import turn_services

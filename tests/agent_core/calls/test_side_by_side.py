@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.calls.batches import PlannedCall
-from agent_core.calls.side_by_side import SideBySide
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
+from agent_core.tool_calls import PlannedCall, SideBySide
 from tests.support.agents import in_background
 from tests.support.waiting import wait_until
 from tools.errors import ToolInterrupted

@@ -6,12 +6,12 @@ import threading
 
 import pytest
 
-from agent_core.asking.route import Route
-from agent_core.auxiliary.asking import Completion
+from agent_core.cancel import CancelToken
 from agent_core.compaction.engine import Compaction, Compressed
 from agent_core.errors import ModelFailed, StoreError, TurnInterrupted
-from agent_core.interrupt import CancelToken
 from agent_core.messages import assistant_message, user_message
+from agent_core.model_request.fallback_chain import Route
+from agent_core.model_request.side_models import Completion
 from agent_core.providers.base import Usage
 from agent_core.services import SessionServices
 from agent_core.sessions.database import Database

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from agent_core.agent import AIAgent
-from agent_core.asking.route import Route
 from agent_core.compaction.view import shown
 from agent_core.errors import ModelFailed
 from agent_core.messages import repaired
+from agent_core.model_request.fallback_chain import Route
 from agent_core.providers.base import ModelRequest
 from tests.support.agents import Ears, assert_well_formed
 from tests.support.model_server import ModelServer, Reply, Status, ToolCall

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.asking.view import Omissions
 from agent_core.compaction.compactor import CompressionSettings, ContextCompressor
 from agent_core.compaction.engine import CompressionRequest, Prose, WindowUse
 from agent_core.compaction.tokens import TokenMeter
 from agent_core.compaction.view import shown
 from agent_core.errors import TurnInterrupted
 from agent_core.messages import assistant_message, repaired, text_of, user_message
+from agent_core.model_request.history_filter import Omissions
 from tests.support.histories import long_history
 
 PROSE = "### Done\nThe order list was sorted; its tests pass.\n### Next\nThe port is still to be changed to 8443."

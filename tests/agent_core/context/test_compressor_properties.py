@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent_core.asking.view import Omissions
 from agent_core.compaction.compactor import CompressionSettings, ContextCompressor
 from agent_core.compaction.engine import CompressionRequest, Prose, WindowUse
 from agent_core.compaction.tokens import TokenMeter
 from agent_core.compaction.view import last_words, shown
 from agent_core.messages import assistant_message, repaired, text_of, user_message
+from agent_core.model_request.history_filter import Omissions
 from agent_core.providers.anthropic_messages import ANTHROPIC_MESSAGES
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.bedrock import to_converse

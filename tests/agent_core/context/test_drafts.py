@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agent_core.asking.view import Omissions
 from agent_core.compaction.compactor import Drafting
 from agent_core.compaction.engine import Compaction
 from agent_core.compaction.view import group_starts, shown
 from agent_core.messages import assistant_message, injected_message, text_of, tool_call, tool_message, user_message
+from agent_core.model_request.history_filter import Omissions
 from tests.support.each import each
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from agent_core.calls.result_images import outcome_of
 from agent_core.compaction.facts import collect
 from agent_core.compaction.pruning import MadeCall, made_calls, told
 from agent_core.messages import (
@@ -19,6 +18,7 @@ from agent_core.messages import (
     tool_message,
 )
 from agent_core.sessions.replay import events_from_messages
+from agent_core.tool_calls import outcome_of
 from tests.support.tool_context import call, make_context
 from tools.result import ToolResult, error
 from tools.toolsets import load_builtin_tools

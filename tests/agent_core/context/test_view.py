@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from agent_core.asking.view import Omissions
 from agent_core.compaction.engine import Compaction
 from agent_core.compaction.view import BRIDGE, shown
 from agent_core.messages import assistant_message, repaired, tool_call, tool_message, user_message
+from agent_core.model_request.history_filter import Omissions
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from agent_core.background.news import NewsBox
-from agent_core.background.tasks import TaskBoard
+from agent_core.background_tasks import TaskBoard
 from agent_core.delegation.settings import DelegationSettings
+from agent_core.notifications import NewsBox
 from agent_core.services import SessionServices
 from agent_core.settings.sections import DelegationPart
 from tests.support.agents import Ears

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.delegation.copies import make_copy, tidy_copies
-from agent_core.interrupt import CancelToken
-from agent_core.leavings import how_to_apply
+from agent_core.cancel import CancelToken
+from agent_core.delegation.worktree import make_copy, tidy_copies
+from agent_core.workspace_copies import how_to_apply
 from tests.support.delegating import copies_left
 from tools.errors import ToolError, ToolInterrupted
 
@@ -183,7 +183,7 @@ def test_what_a_crash_has_left_goes_and_what_is_used_or_kept_stays(top, tmp_path
     long_ago = time.time() - 8 * 86_400
     os.utime(old.directory / "kept", (long_ago, long_ago))
     program = (
-        "import sys; from pathlib import Path; from agent_core.delegation.copies import make_copy\n"
+        "import sys; from pathlib import Path; from agent_core.delegation.worktree import make_copy\n"
         "make_copy(Path(sys.argv[1]), Path(sys.argv[2]), 'crashed'); import os; os._exit(9)"
     )
     subprocess.run([sys.executable, "-c", program, str(top), str(copies)], check=False, cwd=Path.cwd())

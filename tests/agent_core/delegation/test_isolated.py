@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from agent_core.background.news import NewsBox
 from agent_core.delegation.settings import DelegationSettings
+from agent_core.notifications import NewsBox
 from agent_core.settings.sections import DelegationPart
 from agent_core.workspace import local_workspace
 from tests.support.agents import Ears

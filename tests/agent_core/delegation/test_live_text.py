@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.delegation.live_text import LiveText
+from agent_core.delegation.subagent import LiveText
 
 
 class Clock:

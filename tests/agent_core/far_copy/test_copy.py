@@ -5,10 +5,9 @@ import time
 
 import pytest
 
-from agent_core.far_copy.copy import Limits
-from agent_core.far_copy.facts import is_name
-from agent_core.far_copy.state import tidy_states
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
+from agent_core.remote.copy import Limits, tidy_states
+from agent_core.remote.select import is_name
 from tests.support.each import each
 from tests.support.far_copies import CopyBench
 from tools.errors import CommandError, ToolError, ToolInterrupted
@@ -315,7 +314,7 @@ def test_a_state_that_was_removed_while_it_was_waited_for_is_not_held(bench, mon
         late.append(descriptor)
         bench.copy.forget()  # it is let go and gone just when the other one gets it
 
-    monkeypatch.setattr("agent_core.far_copy.state.lock", lock)
+    monkeypatch.setattr("agent_core.remote.copy.lock", lock)
     assert not other.store.hold()
     assert late
 

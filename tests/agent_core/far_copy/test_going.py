@@ -90,6 +90,6 @@ def test_a_file_that_cannot_be_read_here_is_not_removed_there(bench, monkeypatch
 
     bench.renew()
     bench.restart()
-    monkeypatch.setattr("agent_core.far_copy.packing.open_resolved", refuse)
+    monkeypatch.setattr("agent_core.remote.select.open_resolved", refuse)
     bench.renew()
     assert bench.names_there() == {"f", "g", "link"}

@@ -9,9 +9,9 @@ import zlib
 
 import pytest
 
-from agent_core.far_copy.facts import digest_of
-from agent_core.far_copy.looking import contents, unzipped
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
+from agent_core.remote.remote_dir import contents, unzipped
+from agent_core.remote.select import digest_of
 from tests.support.each import each
 from tests.support.far_copies import CopyBench
 from tools.approval.approvals import Approvals

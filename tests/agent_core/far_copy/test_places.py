@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from agent_core.elsewhere import make_elsewhere
+from agent_core.remote.target import make_elsewhere
 from tests.support.fake_clouds import FAKES, Sandboxes
 from tests.support.far_copies import CopyBench
 from tests.support.local_machine import LocalMachine

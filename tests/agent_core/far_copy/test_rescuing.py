@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from agent_core.far_copy.rescuing import RescueOfCopies
 from agent_core.plugins.shipped.daytona import DaytonaCloud
 from agent_core.plugins.shipped.modal import ModalCloud
+from agent_core.remote.session_copy import RescueOfCopies
 from tests.support.fake_clouds import FAKES, Sandboxes
 from tests.support.fake_engine import FakeEngine
 from tests.support.waiting import wait_until

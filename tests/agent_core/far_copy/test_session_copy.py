@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from agent_core.callbacks import AgentCallbacks
+from agent_core.cancel import CancelToken
 from agent_core.errors import RequestError
-from agent_core.far_copy.session_copy import SessionCopy
-from agent_core.interrupt import CancelToken
+from agent_core.injected_messages import notes_beside
 from agent_core.prompt.environment import PromptFacts, environment_text
+from agent_core.remote.session_copy import SessionCopy
 from agent_core.services import SessionServices
 from agent_core.settings.model import Settings
-from agent_core.turn.notes import notes_beside
 from agent_core.workspace import local_workspace
 from tests.support.each import each
 from tests.support.far_copies import CopyBench
@@ -107,7 +107,7 @@ def test_what_could_not_be_kept_as_a_patch_comes_again(bench, make, monkeypatch)
     copied.begin("1", CancelToken(), ears(bench))
     (bench.there / "f").write_text("new\n")
     with monkeypatch.context() as patch:
-        patch.setattr("agent_core.far_copy.patches._DIFF", ("diff", "--no-such-option"))
+        patch.setattr("agent_core.remote.pull._DIFF", ("diff", "--no-such-option"))
         end(copied, workspace, CancelToken(), ears(bench))
     assert "was not brought back: git diff failed" in bench.statuses[-1]
     assert set(bench.changes()) == {"f"}

@@ -1,6 +1,6 @@
 """How amounts of a workspace are told."""
 
-from agent_core.far_copy.telling import much
+from agent_core.remote.select import much
 from tests.support.each import each
 
 

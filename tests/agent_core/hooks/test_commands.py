@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from agent_core.agent import AIAgent
+from agent_core.cancel import CancelToken
 from agent_core.errors import HookRefused
+from agent_core.hooks.command_hooks import Ran, from_run, run_command
 from agent_core.hooks.hook import HookCall, HookFailed, Verdict
-from agent_core.hooks.json_forms import from_run
-from agent_core.hooks.process import Ran, run_command
-from agent_core.interrupt import CancelToken
 from tests.support.agents import Ears, in_background
 from tests.support.each import each
 from tests.support.hooks import hooked_agent, of_home, script

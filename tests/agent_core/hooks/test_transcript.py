@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.hooks.transcript import Transcript
+from agent_core.hooks.registry import Transcript
 from agent_core.messages import Message, assistant_message, user_message
 
 

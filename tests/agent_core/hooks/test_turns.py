@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from agent_core.agent import AIAgent
+from agent_core.cancel import CancelToken
 from agent_core.errors import HookRefused
-from agent_core.hooks.asking import HookAsker, HookedSession
-from agent_core.hooks.call_hooks import CallHooks, CallsUnderWay
-from agent_core.interrupt import CancelToken
+from agent_core.hooks.session_hooks import CallHooks, CallsUnderWay, HookAsker, HookedSession
 from tests.agent_core.conftest import AddTool
 from tests.support.agents import Ears, assert_well_formed, in_background, roles
 from tests.support.each import each

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from agent_core.lsp.diagnostics import LanguageServers
 from agent_core.lsp.server import LspLimits
-from agent_core.mcp.service_loop import ServiceLoop
+from agent_core.service_loop import ServiceLoop
 from tests.support import language_server
 from tools.environments.guardian import Guardian
 from tools.ports import Problem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.lsp.configured import configured_servers
+from agent_core.lsp.server import configured_servers
 from tests.support.each import each
 
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent_core.lsp.errors import LspFailure
-from agent_core.lsp.framing import Frames, framed
+from agent_core.lsp.client import Frames, LspFailure, framed
 from tests.support.each import each
 
 _messages = st.lists(

@@ -15,10 +15,10 @@ from tests.support.waiting import wait_until
 _SESSION = """
 import sys, threading
 from pathlib import Path
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from agent_core.lsp.diagnostics import LanguageServers
 from agent_core.lsp.server import LspLimits
-from agent_core.mcp.service_loop import ServiceLoop
+from agent_core.service_loop import ServiceLoop
 from tools.environments.guardian import Guardian
 root = Path(sys.argv[1])
 servers = LanguageServers([root], loop=ServiceLoop(), guardian=Guardian(), configured={".txt": tuple(sys.argv[2:])},

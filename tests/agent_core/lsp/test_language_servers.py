@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from agent_core.lsp.server import LspLimits
 from tests.agent_core.lsp.conftest import OpenBench
 from tests.support.processes import has_ended

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.lsp.languages import Language, Places, command_of, language_of
+from agent_core.lsp.server import Language, Places, command_of, language_of
 
 PYTHON = Language("python", "python")
 

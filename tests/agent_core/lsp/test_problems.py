@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent_core.lsp.problems import problems_of
+from agent_core.lsp.server import problems_of
 from tests.support.each import each
 from tools.ports import Problem
 

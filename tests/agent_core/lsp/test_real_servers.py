@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.lsp.languages import Places, command_of, language_of
-from agent_core.lsp.server import LspLimits
+from agent_core.lsp.server import LspLimits, Places, command_of, language_of
 from tests.agent_core.lsp.conftest import Bench, OpenBench
 
 _OLD = "import os\n\nold = undefined_before\n"

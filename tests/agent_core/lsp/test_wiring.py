@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from agent_core.cancel import CancelToken
 from agent_core.config import ConfigSource
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
-from agent_core.interrupt import CancelToken
 from agent_core.lsp.diagnostics import LanguageServers
 from agent_core.settings.options import SessionChoices
 from tests.support import language_server

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
-from agent_core.mcp.service_loop import ServiceLoop
+from agent_core.cancel import CancelToken
 from agent_core.mcp.session_servers import SessionServers
 from agent_core.mcp.specs import McpLimits, ServerSpec
+from agent_core.service_loop import ServiceLoop
 from tools.environments.guardian import Guardian
 
 Open = Callable[..., SessionServers]

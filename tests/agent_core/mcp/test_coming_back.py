@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from agent_core.mcp.session_servers import SessionServers
 from agent_core.mcp.specs import McpLimits, ServerPolicy, ServerSpec, ServerStatus
 from tests.agent_core.mcp.conftest import Open

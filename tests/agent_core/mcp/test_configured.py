@@ -9,7 +9,7 @@ import yaml
 
 from agent_core.config import Configuration, load
 from agent_core.home import Home
-from agent_core.mcp.configured import configured_servers, joined
+from agent_core.mcp.factory import configured_servers, joined
 from agent_core.mcp.specs import Certificates, ServerSpec
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent_core.mcp.elicitation import NoForm, form_of, page_of
+from agent_core.mcp.server_requests import NoForm, form_of, page_of
 from tests.support.each import each
 from tools.agent_ports import Field, PersonPage
 

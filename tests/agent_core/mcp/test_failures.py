@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.mcp.errors import McpFailure
-from agent_core.mcp.failures import Heard, ended, in_words, quoted
-from agent_core.mcp.specs import ServerSpec
+from agent_core.mcp.connection import Heard, ended, in_words, quoted
+from agent_core.mcp.specs import McpFailure, ServerSpec
 
 PROGRAM = ServerSpec("vault", "stdio", command="/srv/mcp", env=(("VAULT_KEY", "sesame77"),))
 PAGE = ServerSpec("web", "http", url="https://mcp.example.com/mcp")

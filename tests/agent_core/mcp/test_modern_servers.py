@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from agent_core.mcp.session_servers import SessionServers
 from tests.agent_core.mcp.conftest import Open
 from tests.support.mcp_servers import plain

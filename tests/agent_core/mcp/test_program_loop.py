@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agent_core.mcp.program_loop import programs_get
-from agent_core.mcp.service_loop import ServiceLoop
+from agent_core.service_loop import ServiceLoop, programs_get
 
 _TELL = "import json, os; print(json.dumps(dict(os.environ)))"
 

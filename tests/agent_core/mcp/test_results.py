@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 
-from agent_core.mcp.results import to_contents, to_result, to_words
+from agent_core.mcp.offers import to_contents, to_result, to_words
 from tests.support.each import each
 from tests.support.images import png
 from tests.support.tool_context import value_of

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from agent_core.mcp.specs import McpLimits, ServerSpec
 from tests.agent_core.mcp.conftest import Open
 from tests.support.mcp_servers import KEY, sdk_on_a_port, sdk_over_stdio

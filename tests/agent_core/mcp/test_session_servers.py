@@ -14,7 +14,7 @@ from typing import Literal
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from agent_core.mcp.session_servers import SessionServers
 from agent_core.mcp.specs import McpLimits, ServerPolicy, ServerSpec
 from tests.agent_core.mcp.conftest import Open
@@ -31,8 +31,8 @@ _OWNER = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parents[3])!r})
 from pathlib import Path
-from agent_core.interrupt import CancelToken
-from agent_core.mcp.service_loop import ServiceLoop
+from agent_core.cancel import CancelToken
+from agent_core.service_loop import ServiceLoop
 from agent_core.mcp.session_servers import SessionServers
 from tests.support.mcp_servers import plain
 from tools.environments.guardian import Guardian

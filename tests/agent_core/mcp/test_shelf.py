@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from agent_core.mcp.offers import OfferedResource, OfferedTool, Snapshot
-from agent_core.mcp.shelf import ToolShelf
+from agent_core.mcp.offers import OfferedResource, OfferedTool, Snapshot, ToolShelf
 from tools.approval.mcp_pins import pin_of
 
 TEXT = {"type": "object", "properties": {"path": {"type": "string"}}}

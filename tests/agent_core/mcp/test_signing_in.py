@@ -14,13 +14,12 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from agent_core.interrupt import CancelToken
-from agent_core.mcp.errors import McpFailure
-from agent_core.mcp.service_loop import ServiceLoop
+from agent_core.cancel import CancelToken
+from agent_core.mcp.oauth import ServerTokens
 from agent_core.mcp.session_servers import SessionServers
-from agent_core.mcp.signing_in import look, sign_in
-from agent_core.mcp.specs import McpLimits, ServerSpec
-from agent_core.mcp.token_file import ServerTokens
+from agent_core.mcp.sign_in import look, sign_in
+from agent_core.mcp.specs import McpFailure, McpLimits, ServerSpec
+from agent_core.service_loop import ServiceLoop
 from tests.support.app_server import serving
 from tests.support.waiting import wait_until
 from tools.environments.guardian import Guardian

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from agent_core.mcp.specs import ServerSpec, ServerStatus
-from agent_core.mcp.telling import still_waiting, table, told, waiting
+from agent_core.mcp.specs import ServerSpec, ServerStatus, still_waiting, table, told, waiting
 
 READY = ServerStatus("git", "ready", tools=("mcp__git__log",))
 SLOW = ServerStatus("jira", "connecting")

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from agent_core.mcp import specs
-from agent_core.mcp.errors import McpHopeless
-from agent_core.mcp.specs import ServerSpec
-from agent_core.mcp.trust import trust_of
+from agent_core.mcp.connection import trust_of
+from agent_core.mcp.specs import McpHopeless, ServerSpec
 from tests.agent_core.mcp.conftest import Open
 from tests.support.certificates import OPENSSL, Certificates, make_certificates
 from tests.support.mcp_servers import KEY, sdk_on_a_port

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from agent_core.mcp.message_reader import MessageReader
 from agent_core.mcp.session_servers import SessionServers
 from agent_core.mcp.specs import ServerSpec

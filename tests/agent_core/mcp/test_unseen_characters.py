@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from agent_core.interrupt import CancelToken
-from agent_core.mcp.elicitation import form_of, page_of
-from agent_core.mcp.offers import usable_prompts, usable_resources, usable_tools
-from agent_core.mcp.results import to_contents, to_result, to_words
+from agent_core.cancel import CancelToken
+from agent_core.mcp.offers import to_contents, to_result, to_words, usable_prompts, usable_resources, usable_tools
+from agent_core.mcp.server_requests import form_of, page_of
 from agent_core.mcp.specs import ServerPolicy
 from tests.agent_core.mcp.conftest import Open
 from tests.support.mcp_servers import with_tools

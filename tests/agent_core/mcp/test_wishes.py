@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from agent_core.auxiliary.asking import Completion
-from agent_core.interrupt import CancelToken
-from agent_core.mcp.inbound import Events, Inbound, RunningCall
-from agent_core.mcp.service_loop import ServiceLoop
+from agent_core.cancel import CancelToken
+from agent_core.mcp.server_requests import Events, Inbound, RunningCall
 from agent_core.mcp.session_servers import SessionServers
 from agent_core.mcp.specs import McpLimits, ServerPolicy
+from agent_core.model_request.side_models import Completion
 from agent_core.providers.base import Usage
+from agent_core.service_loop import ServiceLoop
 from tests.agent_core.mcp.conftest import Open
 from tests.support.mcp_servers import rich
 from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from agent_core.memory.provider import MOST, MemoryProvider, ProviderHost, RecallBlocked, fenced, scrubbed
 from agent_core.memory.session_memory import SessionMemory
 from agent_core.memory.store import MemoryStore

@@ -12,9 +12,9 @@ import yaml
 from agent_core.agent import AIAgent
 from agent_core.config import ConfigSource
 from agent_core.home import Home
-from agent_core.hooks.answers import verdict_of
-from agent_core.hooks.sessions import HookSessions
-from agent_core.plugins.offers import CommandCall
+from agent_core.hooks.hook import verdict_of
+from agent_core.hooks.registry import HookSessions
+from agent_core.plugins.plugin import CommandCall
 from agent_core.plugins.plugins import Plugins
 from agent_core.settings.hooks import HooksPart
 from agent_core.settings.model import Settings

@@ -13,10 +13,8 @@ from types import SimpleNamespace
 import pytest
 
 from agent_core.compaction.compactor import ENGINES
-from agent_core.plugins.finding import in_packages
-from agent_core.plugins.loading import Candidate
-from agent_core.plugins.manifest import Manifest
-from agent_core.plugins.offers import CommandCall, Prompt
+from agent_core.plugins.discovery import in_packages
+from agent_core.plugins.plugin import Candidate, CommandCall, Manifest, Prompt
 from tests.support.each import each
 from tests.support.own_tools import tool_file, write
 from tests.support.plugins import add_plugin, loaded, plugin_registry, plugins_of, tool

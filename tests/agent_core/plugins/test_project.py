@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from agent_core.plugins.discovery import ProjectPlugins
 from agent_core.plugins.plugins import Plugins
-from agent_core.plugins.project import ProjectPlugins
 from tests.support.folded_case import fold_case
 from tests.support.own_tools import write
 from tests.support.plugins import add_plugin, plugins_of, tool

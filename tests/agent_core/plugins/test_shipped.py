@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.elsewhere import elsewhere_of
-from agent_core.plugins.finding import shipped
+from agent_core.plugins.discovery import shipped
+from agent_core.remote.target import elsewhere_of
 from agent_core.settings.model import Settings
 from tests.support.each import each
 from tests.support.fake_apptainer import FakeApptainer

@@ -9,7 +9,6 @@ import re
 
 import pytest
 
-from agent_core.containing import containment_of
 from agent_core.prompt.environment import confinement_told, environment_text, gather_facts
 from agent_core.prompt.layers import (
     FAMILIES,
@@ -24,6 +23,7 @@ from agent_core.prompt.layers import (
     working_text,
 )
 from agent_core.settings.sections import SandboxPart
+from agent_core.workspace_factory import containment_of
 from tests.support.each import each
 from tests.support.prompts import FACTS, TOOLS
 from tools.environments.containment import Containment

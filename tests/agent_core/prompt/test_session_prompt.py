@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from agent_core.agent import AIAgent
-from agent_core.asking.route import Route
 from agent_core.config import ConfigSource, Overrides
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
+from agent_core.model_request.fallback_chain import Route
 from agent_core.prompt.layers import PromptSettings
 from agent_core.services import SessionServices
 from agent_core.settings.options import SessionChoices

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.skills.frontmatter import BadSkill, read_skill, split
+from agent_core.skill_files import BadSkill, read_skill, split
 from tests.support.each import each
 from tests.support.skills import skill_text
 

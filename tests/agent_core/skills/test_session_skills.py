@@ -10,7 +10,7 @@ import pytest
 
 from agent_core.home import Home
 from agent_core.settings.model import Settings
-from agent_core.skills.making import session_skills
+from agent_core.workspace_factory import session_skills
 from tests.support.skills import put_skill, skill_text, skills_of
 from tools.approval.rules import parse_rule
 from tools.errors import ToolError
@@ -73,7 +73,7 @@ def test_what_has_not_changed_is_not_read_again(home: Path, workspace: Path, mon
     skills = skills_of(home, workspace)
     skills.look()
     with monkeypatch.context() as patched:
-        patched.setattr("agent_core.skills.library.read_file", lambda *_: pytest.fail("read again"))
+        patched.setattr("agent_core.skills.read_file", lambda *_: pytest.fail("read again"))
         skills.look()
     (folder / "SKILL.md").write_text(skill_text("tea", "Another and longer description."))
     assert skills.listed()[0].description == "Another and longer description."

@@ -15,7 +15,7 @@ from agent_core.batch.trajectories import Run, TrajectoryLog
 from agent_core.errors import ModelFailed, ProviderConnectionError
 from agent_core.messages import user_message
 from agent_core.providers.base import ReasoningDelta, Usage, UsageReport
-from agent_core.turn.result import no_usage
+from agent_core.turn import no_usage
 from tests.support.agents import in_background, make_agent
 from tests.support.partial_writes import in_parts
 from tests.support.scripted_provider import Hold, says, uses
@@ -187,7 +187,7 @@ import sys
 from pathlib import Path
 from agent_core.messages import user_message
 from agent_core.batch.trajectories import Run, TrajectoryLog
-from agent_core.turn.result import no_usage
+from agent_core.turn import no_usage
 log = TrajectoryLog(Path(sys.argv[1]))
 messages = (user_message("x" * 50_000),)
 for number in range(20):

@@ -10,10 +10,9 @@ import pytest
 
 from agent_core.agent import AIAgent
 from agent_core.errors import HookRefused
-from agent_core.events import UserSaid
+from agent_core.events import SaidText, UserSaid
 from agent_core.hooks.session_hooks import SessionHooks
 from agent_core.messages import INTERRUPTED_TURN
-from agent_core.prompt_parts import SaidText
 from tests.support.agents import Ears
 from tests.support.hooks import hook, hooked_agent, into, session_hooks
 from tests.support.scripted_provider import ScriptedProvider, says

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from agent_core.agent import AIAgent
-from agent_core.asking.route import Member, Route
 from agent_core.callbacks import CallRequested
 from agent_core.compaction.tokens import text_tokens, tools_tokens
+from agent_core.model_request.fallback_chain import Member, Route
 from agent_core.providers.model_windows import Windows
 from tests.support.agents import Ears
 from tests.support.choices import choice_for

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_core.messages import Message, assistant_message, repaired, tool_call, tool_message, user_message
-from agent_core.turn.sound_history import SoundHistory
+from agent_core.turn import SoundHistory
 
 _CALLS = [tool_call(f"c{number}", "read_file", "{}") for number in range(3)]
 _MESSAGES = st.sampled_from(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agent_core.asking.route import Route
+from agent_core.model_request.fallback_chain import Route
 from agent_core.providers.choice import ModelChoice
-from agent_core.turn.steering import Steering
+from agent_core.turn import Steering
 from tests.support.agents import Ears, assert_well_formed, in_background, make_agent, roles
 from tests.support.scripted_provider import Hold, ScriptedProvider, says, uses
 

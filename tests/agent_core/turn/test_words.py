@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from agent_core.turn.ending import CLOSING_NOTE
+from agent_core.stop_reasons import CLOSING_NOTE
 from tests.agent_core.conftest import AddTool
 from tests.support.agents import Ears
 from tests.support.hooks import hook, hooked_agent, session_hooks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.verifying.commands import is_check, only_brings
+from agent_core.check_commands import is_check, only_brings
 from tests.support.each import each
 
 CHECKS = [

@@ -10,7 +10,7 @@ import pytest
 from agent_core.agent import AIAgent
 from agent_core.messages import tool_call
 from agent_core.settings.project import PermissionSettings
-from agent_core.verifying.edits import FailedCheck, UncheckedEdits
+from agent_core.verification import FailedCheck, UncheckedEdits
 from agent_core.workspace import local_workspace
 from tests.support.agents import injected, make_agent
 from tests.support.each import each

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_core.callbacks import AgentCallbacks
-from agent_core.verifying.final_text import announced_step, asks_person, explains_failure
+from agent_core.verification import announced_step, asks_person, explains_failure
 from tests.support.agents import injected, make_agent
 from tests.support.each import each
 from tests.support.scripted_provider import says, uses

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_core.verifying.outcomes import outcome_of
+from agent_core.check_commands import outcome_of
 from tests.support.each import each
 from tools.result import ShownOutput, ToolResult
 

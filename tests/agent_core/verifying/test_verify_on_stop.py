@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.callbacks import AgentCallbacks
-from agent_core.verifying.edits import forbids_checks, is_code
+from agent_core.verification import forbids_checks, is_code
 from tests.support.agents import assert_well_formed, in_background, injected, make_agent
 from tests.support.each import each
 from tests.support.scripted_provider import Hold, says, uses

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.auxiliary.asking import Completion
-from agent_core.interrupt import CancelToken
-from agent_core.mcp.service_loop import ServiceLoop
+from agent_core.cancel import CancelToken
 from agent_core.mcp.session_servers import SessionServers
 from agent_core.mcp.specs import ServerSpec
+from agent_core.model_request.side_models import Completion
 from agent_core.providers.base import Usage
+from agent_core.service_loop import ServiceLoop
 from tests.support.waiting import wait_until
 from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion, Value
 from tools.environments.guardian import Guardian

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.agents import make_agent
 from tests.support.each import each
 from tests.support.scripted_provider import says, uses

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tools.approval.actions import WritePath
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate

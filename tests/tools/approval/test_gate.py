@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.each import each
 from tests.support.gate_calls import DANGEROUS, EDIT, ROOT, YES, Case, SlowApprover
 from tests.support.mcp_actions import mcp_call

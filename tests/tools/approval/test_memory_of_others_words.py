@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.each import each
 from tests.support.mcp_actions import mcp_call
 from tests.support.tool_context import ScriptedApprover

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.waiting import wait_until
 from tools.approval.actions import LeavePlan
 from tools.approval.approvals import Approvals, PlanAnswer, propose

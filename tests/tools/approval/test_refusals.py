@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import tools.write_file  # noqa: F401 - registers the tool
-from agent_core.calls.live_output import with_tail
+from agent_core.events import with_tail
 from tests.support.each import each
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context
 from tools.approval.actions import Action, ReadSecretFiles, RunCommand, WritePath

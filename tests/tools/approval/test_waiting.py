@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tools.approval.questions import OneAtATime, OpenQuestion
 from tools.errors import ToolInterrupted
 

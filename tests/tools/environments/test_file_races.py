@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.searches import by_rg, by_substitute
 from tests.support.swapping import exchange, swapping
 from tests.support.tool_context import ScriptedApprover

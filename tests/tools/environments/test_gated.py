@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.tool_context import ScriptedApprover, make_context
 from tools.approval.actions import ReadPath, RunCommand, WritePath
 from tools.approval.approvals import Approvals

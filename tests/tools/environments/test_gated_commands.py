@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.tool_context import ScriptedApprover
 from tools.approval.actions import Action, RunCommand, WritePath
 from tools.approval.approvals import Approvals

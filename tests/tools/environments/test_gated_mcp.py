@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.mcp_actions import PROGRAM, described
 from tests.support.tool_context import ScriptedApprover
 from tools.agent_ports import Behalf

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.shells import shells
 from tests.support.tool_context import ScriptedApprover
 from tests.support.waiting import wait_until

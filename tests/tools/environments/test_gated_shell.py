@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.shells import shells
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate

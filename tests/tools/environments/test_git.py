@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.agents import in_background
 from tools.environments.git import Git, borrowed, find_repository, git_root, write_repository
 from tools.errors import ToolError, ToolInterrupted

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.shells import shells
 from tests.support.waiting import wait_until
 from tests.tools.environments.test_gated_commands import NoSandbox

@@ -19,7 +19,7 @@ PROJECT = Path(__file__).parents[3]
 OWNER = """
 import sys
 from pathlib import Path
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tools.context import CommandSpec
 from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalEnvironment

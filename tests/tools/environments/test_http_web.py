@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.certificates import OPENSSL, make_certificates
 from tests.support.each import each
 from tests.support.tool_context import ScriptedApprover

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.processes import has_ended, open_descriptors
 from tests.support.shells import shells
 from tests.support.waiting import wait_until

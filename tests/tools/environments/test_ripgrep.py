@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.searches import write_tree
 from tools.environments import ripgrep, search_process
 from tools.errors import ToolError, ToolInterrupted

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import tools.patch  # noqa: F401 - registers the tool
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.tool_context import call, error_of, make_context, payload
 from tests.tools.patching.v4a_cases import update
 from tools.approval.actions import Action, WritePath

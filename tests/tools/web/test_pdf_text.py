@@ -6,7 +6,7 @@ import importlib.util
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tools.errors import ToolInterrupted
 from tools.ports import WebError
 from tools.web.reading import pdf_text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_core.plugins.context import PluginContext
+from agent_core.plugins.plugin import PluginContext
 from tools.environments.backends import Elsewhere, Wanted
 from tools.environments.remote.containers import ApptainerMachine, Instance
 from tools.environments.remote.session import experimental, shared_places, side_of, with_shared_places

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from agent_core.plugins.context import PluginContext
+from agent_core.plugins.plugin import PluginContext
 from tools.environments.remote.cloud import Size, Terms, cloud_backend, loaded, need
 from tools.environments.remote.scripts import leading
 

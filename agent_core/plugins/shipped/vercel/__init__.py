@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
-from agent_core.plugins.context import PluginContext
+from agent_core.plugins.plugin import PluginContext
 from tools.environments.remote.cloud import Size, TerminalWire, Terms, cloud_backend, first_program, loaded, need
 from tools.environments.remote.scripts import new_token
 

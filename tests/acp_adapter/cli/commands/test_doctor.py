@@ -21,9 +21,8 @@ from acp_adapter.cli.doctor.configuration import check_model, size_text
 from acp_adapter.cli.doctor.installation import check_elsewhere
 from acp_adapter.cli.doctor.main import main
 from acp_adapter.cli.editors import EDITORS
-from agent_core.activity import Activity
+from agent_core.activity import Activity, RunReport, running_processes
 from agent_core.home import Home
-from agent_core.running import RunReport, running_processes
 from tests.support.fake_apptainer import FakeApptainer
 from tests.support.fake_engine import FakeEngine
 from tests.support.filled_database import counted, fill, overwrite, pages_of

@@ -11,11 +11,10 @@ from acp_adapter.cli.console import Style
 from acp_adapter.cli.sessions.listing import ago, short_ids
 from acp_adapter.cli.sessions.main import main
 from acp_adapter.cli.sessions.show import task_lines
-from agent_core.background.tasks import TaskInfo
-from agent_core.events import AgentText, ContextCompacted, UserSaid
+from agent_core.background_tasks import TaskInfo
+from agent_core.events import AgentText, ContextCompacted, SaidText, UserSaid
 from agent_core.home import Home
 from agent_core.messages import assistant_message, user_message
-from agent_core.prompt_parts import SaidText
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import NewSession
 from tests.support.each import each

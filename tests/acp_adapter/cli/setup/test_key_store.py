@@ -16,7 +16,7 @@ from acp_adapter.cli.setup.main import TOOL_KEYS, choose_tool_keys, main
 from agent_core.config import load
 from agent_core.home import Home, find_home
 from agent_core.providers.resolve import resolve_model
-from agent_core.tool_settings import tool_settings
+from agent_core.workspace_factory import tool_settings
 from tests.support.terminal import Terminal
 from tools.errors import install_line
 

@@ -11,7 +11,7 @@ from agent_core.errors import SettingsError
 from agent_core.home import Home
 from agent_core.settings.project import chars_of_a_file, context_file_settings, read_project_policy
 from agent_core.settings.sections import DEFAULT_NAMES
-from agent_core.skills.finding import PROJECT_FOLDERS
+from agent_core.skill_files import PROJECT_FOLDERS
 from tests.support.each import each
 from tests.support.settings_files import configure
 from tools.approval.persistence_paths import run_later

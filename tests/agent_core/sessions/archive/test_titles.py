@@ -6,11 +6,10 @@ import unicodedata
 
 import pytest
 
-from agent_core.auxiliary.asking import Completion
-from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.config import ConfigSource
+from agent_core.events import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidText
 from agent_core.home import Home
-from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidText
+from agent_core.model_request.side_models import AuxiliaryClient, Completion
 from agent_core.providers.base import Usage
 from agent_core.sessions.titles import ask_title, clean_title, title_from_prompt
 from tests.support.each import each

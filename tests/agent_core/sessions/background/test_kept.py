@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.background.news import News
-from agent_core.background.tasks import TaskInfo
+from agent_core.background_tasks import TaskInfo
 from agent_core.errors import StoreError
 from agent_core.messages import injected_message
+from agent_core.notifications import News
 from agent_core.sessions.sqlite_store import KeptBackground
 from tests.support.session_database import Desk
 

@@ -13,6 +13,7 @@ from agent_core.events import (
     ContextUsed,
     ModeChanged,
     PlanChanged,
+    SaidText,
     SessionEvent,
     SessionNamed,
     ToolAnnounced,
@@ -22,7 +23,6 @@ from agent_core.events import (
     ToolRunning,
     UserSaid,
 )
-from agent_core.prompt_parts import SaidText
 from agent_core.sessions.journal import GrowingText, JournalRow, TurnJournal
 from tests.support.each import each
 from tests.support.sample_events import EVENTS

@@ -9,6 +9,10 @@ from agent_core.events import (
     AgentThought,
     ContextUsed,
     PlanChanged,
+    SaidDocument,
+    SaidImage,
+    SaidLink,
+    SaidText,
     SessionEvent,
     ToolAnnounced,
     ToolFinished,
@@ -26,7 +30,6 @@ from agent_core.messages import (
     tool_message,
     user_message,
 )
-from agent_core.prompt_parts import SaidDocument, SaidImage, SaidLink, SaidText
 from agent_core.sessions.records import Hidden, StoredEvent, StoredMessage, TurnRecord
 from agent_core.sessions.replay import replayed
 from tests.support.journaled import CWD, transcript_of

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from agent_core.compaction.engine import Compaction
-from agent_core.events import UserSaid
+from agent_core.events import SaidText, UserSaid
 from agent_core.messages import assistant_message, user_message
-from agent_core.prompt_parts import SaidText
 from agent_core.sessions.operations import read_prompts_left
 from agent_core.sessions.records import KeptState
 from tests.support.session_database import Desk

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent_core.errors import RequestError
-from agent_core.events import AgentText, UserSaid
+from agent_core.events import AgentText, SaidText, UserSaid
 from agent_core.messages import assistant_message, user_message
-from agent_core.prompt_parts import SaidText
 from agent_core.sessions.archive import SessionArchive
 from agent_core.sessions.checkpoints.blobs import BlobStore
 from agent_core.sessions.checkpoints.undo import Rewinder

@@ -9,9 +9,18 @@ from dataclasses import replace
 import pytest
 
 from agent_core.errors import StoreError
-from agent_core.events import AgentText, AgentThought, Noticed, UserSaid
+from agent_core.events import (
+    AgentText,
+    AgentThought,
+    Noticed,
+    SaidAudio,
+    SaidDocument,
+    SaidImage,
+    SaidLink,
+    SaidText,
+    UserSaid,
+)
 from agent_core.messages import assistant_message, injected_message, tool_call, tool_message, user_message
-from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidText
 from agent_core.sessions.leases import ProcessIdentity
 from agent_core.sessions.operations import content_of
 

@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 
-from agent_core.background.news import News
-from agent_core.background.tasks import TaskInfo
+from agent_core.background_tasks import TaskInfo
 from agent_core.compaction.engine import Compaction
 from agent_core.errors import StoreError
-from agent_core.events import AgentText, ToolRequested, UserSaid
+from agent_core.events import AgentText, SaidText, ToolRequested, UserSaid
 from agent_core.messages import injected_message, user_message
-from agent_core.prompt_parts import SaidText
+from agent_core.notifications import News
 from agent_core.providers.base import Usage
 from agent_core.providers.pricing import Spent
 from agent_core.sessions.checkpoints.blobs import BlobStore

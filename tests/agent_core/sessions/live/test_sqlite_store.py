@@ -8,9 +8,8 @@ import threading
 import pytest
 
 from agent_core.errors import SessionInUse, UnknownSession
-from agent_core.events import AgentText, ToolRequested, UserSaid
+from agent_core.events import AgentText, SaidText, ToolRequested, UserSaid
 from agent_core.messages import assistant_message, user_message
-from agent_core.prompt_parts import SaidText
 from agent_core.sessions.database import unpack
 from agent_core.sessions.records import KeptState, NewSession
 from tests.support.agents import in_background

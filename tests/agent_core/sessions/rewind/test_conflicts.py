@@ -7,8 +7,8 @@ import os
 
 import pytest
 
+from agent_core.cancel import CancelToken
 from agent_core.errors import StoreError
-from agent_core.interrupt import CancelToken
 from agent_core.sessions.checkpoints.file_states import PRUNED
 from agent_core.sessions.checkpoints.undo import Rewinder
 from agent_core.sessions.checkpoints.versions import VersionLimits

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.each import each
 from tests.support.fake_apptainer import FakeApptainer
 from tests.support.port_contracts import EnvironmentContract, FileSystemContract

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.local_machine import LocalMachine
 from tools.environments.guardian import Guardian
 from tools.environments.remote.connection import Streams

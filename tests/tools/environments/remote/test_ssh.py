@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.processes import has_ended
 from tests.support.ssh_server import needs_sshd, ssh_server
 from tests.support.waiting import wait_until
@@ -250,7 +250,7 @@ from tools.environments.remote.scripts import began
 from tools.environments.remote.session import FarSide
 from tools.environments.remote.ssh import SshMachine, SshTarget
 from tools.environments.guardian import Guardian
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 host, user, port, key, cwd, *options = sys.argv[1:]
 side = FarSide(SshMachine(SshTarget(host, user, int(port), Path(key), tuple(options))), Guardian())
 spec = CommandSpec("setsid sleep 60 & echo $! > left; echo $$ > pid; touch begun; sleep 60", Path(cwd), 60.0)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.local_machine import LocalMachine
 from tests.support.processes import has_ended
 from tests.support.waiting import wait_until

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from tests.support.shells import QUIET_SECONDS
 from tests.support.waiting import wait_until
 from tools.environments.local_commands import LocalEnvironment, LocalProcesses

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from agent_core.cancel import CancelToken
 from agent_core.plugins.shipped.daytona import DaytonaCloud
 from agent_core.plugins.shipped.modal import ModalCloud, ModalWire
 from agent_core.plugins.shipped.vercel import VercelCloud

@@ -1,1 +1,0 @@
-"""What goes on behind the turns of a session, and how it is told."""

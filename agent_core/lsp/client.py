@@ -1,0 +1,229 @@
+"""A conversation with one language server: framing (base protocol, 3.17), our requests, its notices, and short answers to its requests."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agent_core.mcp.stdio import Child
+
+# What goes wrong with language servers.
+#
+# LspFailure        the server could not be started or understood, or is gone
+# └── LspRefused    it answered one request with an error, and goes on
+
+
+class LspFailure(Exception):
+    """A language server cannot be used; `str(failure)` says why."""
+
+
+class LspRefused(LspFailure):
+    """A language server answered a request with an error; `code` is its number."""
+
+    def __init__(self, text: str, code: int) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+# Messages of the Language Server Protocol on a pipe: a header with the length, then JSON (base protocol, 3.17).
+
+_LONGEST_HEADER = 4096
+_LENGTH = re.compile(rb"^content-length:[ \t]*(\d{1,12})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+
+
+class Frames:
+    """Cuts bytes into messages of at most `longest` bytes."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._data = bytearray()
+        self._needed = 0  # bytes that the next step needs, so that a long message is not looked at piece by piece
+
+    def add(self, data: bytes) -> list[Mapping[str, Any]]:
+        """The messages that `data` completes.
+
+        Raises:
+            LspFailure: that is not the protocol, or a message is too long.
+        """
+        self._data += data
+        found: list[Mapping[str, Any]] = []
+        while len(self._data) >= self._needed and (body := self._next()) is not None:
+            found.append(_message(body))
+        return found
+
+    def _next(self) -> bytes | None:
+        head, separator, _ = self._data[: _LONGEST_HEADER + 4].partition(b"\r\n\r\n")
+        if not separator:
+            if len(self._data) > _LONGEST_HEADER:
+                raise LspFailure("It wrote something else than messages to its output.")
+            self._needed = len(self._data) + 1
+            return None
+        length = _LENGTH.search(head)
+        if length is None:
+            raise LspFailure("It sent a message without its length.")
+        if (size := int(length[1])) > self._longest:
+            raise LspFailure(f"It sent a message of more than {self._longest // 1024 // 1024} MB.")
+        start = len(head) + 4
+        if len(self._data) < start + size:
+            self._needed = start + size
+            return None
+        body = bytes(self._data[start : start + size])
+        del self._data[: start + size]
+        self._needed = 1
+        return body
+
+
+def framed(message: Mapping[str, Any]) -> bytes:
+    """A message as it is written to the pipe."""
+    # Lone surrogates of a broken file cannot be UTF-8; as an escape they can be sent.
+    body = json.dumps(message, separators=(",", ":")).encode("ascii")
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+def _message(body: bytes) -> Mapping[str, Any]:
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError) as problem:
+        raise LspFailure("It sent a message that is no JSON.") from problem
+    if not isinstance(message, dict):
+        raise LspFailure("It sent a message that is no JSON object.")
+    return message
+
+
+# A conversation with one language server: our requests, its notices, and short answers to its requests.
+
+_LONGEST_MESSAGE = 32 * 1024 * 1024
+_MOST_UNSENT = 500
+_METHOD_NOT_FOUND = -32601
+# What is asked only to let us know or to get a yes.
+_AGREED = frozenset({"client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create"})
+
+OnNotice = Callable[[str, Mapping[str, Any]], None]
+Sections = Callable[[str], object]
+
+
+class Peer:
+    """Speaks to a running server; on the service loop only.
+
+    Args:
+        on_notice: gets method and parameters of each notice.
+        section: the value of a section of the client's settings, None for none.
+    """
+
+    def __init__(self, child: Child, on_notice: OnNotice, section: Sections = lambda _: None) -> None:
+        self._child = child
+        self._on_notice = on_notice
+        self._section = section
+        self._unsent: asyncio.Queue[bytes] = asyncio.Queue(_MOST_UNSENT)
+        self._asked: dict[int, asyncio.Future[Any]] = {}
+        self._last_id = 0
+        self._over: LspFailure | None = None
+
+    async def run(self) -> None:
+        """Read and write until the connection is over; whoever still waits for an answer then gets the reason.
+
+        Raises:
+            LspFailure: why it is over.
+        """
+        writing = asyncio.create_task(self._write())
+        failure = LspFailure("It closed its output.")
+        try:
+            await self._read()
+        except LspFailure as problem:
+            failure = problem
+        finally:
+            writing.cancel()
+            await asyncio.gather(writing, return_exceptions=True)
+            self._over = failure
+            for answer in self._asked.values():
+                if not answer.done():
+                    answer.set_exception(failure)
+            self._asked.clear()
+        raise failure
+
+    async def request(self, method: str, params: object = None) -> Any:
+        """Ask; the result is what the server answers.
+
+        Raises:
+            LspRefused: it answered with an error. LspFailure: it is gone, or does not read.
+        """
+        self._last_id += 1
+        number = self._last_id
+        answer = self._asked[number] = asyncio.get_running_loop().create_future()
+        try:
+            self._send({"id": number, "method": method, "params": params})
+            return await answer
+        except asyncio.CancelledError:
+            with contextlib.suppress(LspFailure):  # whoever cancels does not care
+                self.notify("$/cancelRequest", {"id": number})
+            raise
+        finally:
+            self._asked.pop(number, None)
+
+    def notify(self, method: str, params: object = None) -> None:
+        """Tell the server something.
+
+        Raises:
+            LspFailure: it does not read.
+        """
+        self._send({"method": method, "params": params})
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        if self._over is not None:
+            raise self._over
+        # `params` may be an array or an object, not null.
+        told = {key: value for key, value in message.items() if key != "params" or value is not None}
+        try:
+            self._unsent.put_nowait(framed({"jsonrpc": "2.0", **told}))
+        except asyncio.QueueFull:
+            raise LspFailure("It does not read what it is sent.") from None
+
+    async def _write(self) -> None:
+        while True:
+            data = await self._unsent.get()
+            try:
+                await self._child.write(data)
+            except OSError:
+                return  # the reader sees the end, and knows more of it
+
+    async def _read(self) -> None:
+        frames = Frames(_LONGEST_MESSAGE)
+        while data := await self._child.read():
+            for message in frames.add(data):
+                self._take(message)
+
+    def _take(self, message: Mapping[str, Any]) -> None:
+        method, number, params = message.get("method"), message.get("id"), message.get("params")
+        given = params if isinstance(params, dict) else {}
+        if not isinstance(method, str):
+            self._take_answer(number, message)
+        elif number is None:
+            self._on_notice(method, given)
+        else:
+            self._send({"id": number, **self._answer(method, given)})
+
+    def _take_answer(self, number: object, message: Mapping[str, Any]) -> None:
+        answer = self._asked.get(number) if isinstance(number, int) else None
+        if answer is None or answer.done():
+            return
+        error = message.get("error")
+        if not isinstance(error, dict):
+            answer.set_result(message.get("result"))
+            return
+        code = error.get("code")
+        answer.set_exception(LspRefused(str(error.get("message", "")), code if isinstance(code, int) else 0))
+
+    def _answer(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        if method == "workspace/configuration":
+            items = params.get("items")
+            asked = [item.get("section") if isinstance(item, dict) else None for item in items or ()]
+            return {"result": [self._section(name) if isinstance(name, str) else None for name in asked]}
+        if method in _AGREED:
+            return {"result": None}
+        if method == "workspace/applyEdit":
+            return {"result": {"applied": False}}
+        return {"error": {"code": _METHOD_NOT_FOUND, "message": "This client cannot do that."}}

@@ -1,0 +1,273 @@
+"""The models of a session in the order in which they are asked, each with its keys."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import field
+from pathlib import Path
+
+from agent_core.cancel import CancelToken
+from agent_core.config import Configuration
+from agent_core.errors import AuthRequired
+from agent_core.providers.base import Provider
+from agent_core.providers.choice import AsSet, ModelChoice, ServedWindow, WindowSource
+from agent_core.providers.credentials import Credential, CredentialPool, pool_state
+from agent_core.providers.errors import ClassifiedError
+from agent_core.providers.factory import make_provider
+from agent_core.providers.lessons import FILE_NAME as LESSONS_FILE
+from agent_core.providers.lessons import Lessons
+from agent_core.providers.model_windows import Windows
+from agent_core.providers.resolve import resolve_fallbacks
+from agent_core.providers.token_renewal import BearerSource, OAuthBearer
+from agent_core.providers.token_store import FILE_NAME as TOKENS_FILE
+from agent_core.providers.token_store import TokenStore
+from tools.light_dataclass import dataclass
+
+Connect = Callable[[ModelChoice], Provider]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A model that may answer: with the keys of a pool, a renewable token, or the key of `choice` alone."""
+
+    choice: ModelChoice
+    pool: CredentialPool | None = None
+    bearer: BearerSource | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The models of a session: the one that was chosen, then its fallbacks. Every turn begins with the first.
+
+    Attributes:
+        lessons: what was learned of their servers; providers that `connect` makes know it too.
+        windows: who knows how large their windows are, beyond what is set.
+    """
+
+    members: Sequence[Member]
+    connect: Connect
+    lessons: Lessons = field(default_factory=Lessons)
+    windows: WindowSource = field(default_factory=AsSet)
+
+    @classmethod
+    def single(cls, choice: ModelChoice, provider: Provider) -> Route:
+        """One model behind a provider that exists already."""
+        return cls((Member(choice),), lambda _: provider, getattr(provider, "lessons", None) or Lessons())
+
+    def begin(self, token: CancelToken) -> TurnRoute:
+        """The way of one turn, whose waits end with `token`."""
+        self.windows.begin(self.members[0].choice)
+        return TurnRoute(self, token)
+
+    @property
+    def first(self) -> ModelChoice:
+        """The model that is asked first, as far as it is known."""
+        return self.windows.fitted(self.members[0].choice)
+
+
+@dataclass(slots=True)
+class TurnRoute:
+    """Where one turn stands on its route. Used by the turn's worker alone."""
+
+    _route: Route
+    _token: CancelToken
+    _position: int = 0
+    _ready: bool = False
+    _at_end: bool = False
+    _key: str | None = None
+    _credential: Credential | None = None
+    problem: str = ""
+    """Why a sign-in could not be renewed."""
+    _refreshed: set[int] = field(default_factory=set)
+    _spent: set[str] = field(default_factory=set)
+    _choice: ModelChoice | None = None
+    _provider: Provider | None = None
+
+    def make_ready(self) -> bool:
+        """Take the first model's key, once; True if that model is passed over because its keys rest.
+
+        Raises:
+            AuthRequired: no model can be asked before the person signs in again.
+        """
+        if self._ready:
+            return False
+        self._ready = True
+        members = range(len(self._route.members))
+        if self._stand_at_one_of(members, even_cooling=False) or self._stand_at_one_of(members, even_cooling=True):
+            return self._position > 0
+        self._position = 0
+        raise AuthRequired(self._member.bearer.problem if self._member.bearer is not None else "")
+
+    @property
+    def choice(self) -> ModelChoice:
+        """The model to ask now, with the key to use and the window that it has now."""
+        return self._route.windows.fitted(self._keyed())
+
+    @property
+    def served(self) -> ServedWindow | None:
+        """What the model's server has said of its window."""
+        return self._route.windows.of(self._keyed())
+
+    def _keyed(self) -> ModelChoice:
+        if self._choice is None:
+            member = self._member
+            keyed = self._ready and (member.pool is not None or member.bearer is not None)
+            self._choice = member.choice.with_key(self._key) if keyed else member.choice
+        return self._choice
+
+    @property
+    def lessons(self) -> Lessons:
+        """What was learned of the models' servers."""
+        return self._route.lessons
+
+    @property
+    def provider(self) -> Provider:
+        """The connection to it."""
+        if self._provider is None:
+            self._provider = self._route.connect(self._keyed())
+        return self._provider
+
+    @property
+    def skipped(self) -> Sequence[ModelChoice]:
+        """The models before the present one."""
+        return [member.choice for member in self._route.members[: self._position]]
+
+    def worked(self) -> None:
+        """The model answered."""
+        self._route.windows.answered(self._keyed())
+        self._refreshed.discard(self._position)
+        self._spent.clear()
+        if self._member.pool is not None and self._credential is not None:
+            self._member.pool.served(self._credential)
+
+    def failed(self, failure: ClassifiedError) -> None:
+        """The model failed: its key rests where that helps. The only key rests only if the server said how long."""
+        pool = self._member.pool
+        if pool is None or self._credential is None or not failure.should_rotate_credential:
+            return
+        self._spent.add(self._credential.id)
+        if pool.others(self._credential) or failure.retry_after is not None:
+            pool.failed(self._credential, failure.reason, failure.retry_after)
+
+    def can_refresh(self) -> bool:
+        """Whether a renewed token has not been tried yet."""
+        return self._member.bearer is not None and self._position not in self._refreshed
+
+    def refresh(self) -> bool:
+        """Renew the token; False if there is no other one."""
+        self._refreshed.add(self._position)
+        bearer = self._member.bearer
+        renewed = bearer.refreshed(self._key or "", self._token.is_set) if bearer is not None else None
+        self.problem = "" if bearer is None or renewed else bearer.problem
+        self._key = renewed or self._key
+        self._choice = self._provider = None
+        return renewed is not None
+
+    def can_rotate(self) -> bool:
+        """Whether another key of this model's provider is usable."""
+        pool = self._member.pool
+        return pool is not None and self._credential is not None and pool.untried(self._spent)
+
+    def rotate(self) -> None:
+        """Use another key."""
+        self._take_key(even_cooling=True, without=self._spent)
+
+    def can_fall_back(self) -> bool:
+        """Whether there is another model that has not turned out to be out of reach."""
+        return not self._at_end and self._position + 1 < len(self._route.members)
+
+    def fall_back(self) -> bool:
+        """Go on to the next model that can be asked; False, and nothing changes, if there is none."""
+        before = (self._position, self._key, self._credential)
+        later = range(self._position + 1, len(self._route.members))
+        if self._stand_at_one_of(later, even_cooling=False) or self._stand_at_one_of(later, even_cooling=True):
+            self._spent.clear()
+            return True
+        self._position, self._key, self._credential = before
+        self._choice = self._provider = None
+        self._at_end = True
+        return False
+
+    def _stand_at_one_of(self, positions: Sequence[int], *, even_cooling: bool) -> bool:
+        for position in positions:
+            self._position = position
+            if self._take_key(even_cooling=even_cooling):
+                return True
+        return False
+
+    def _take_key(self, *, even_cooling: bool, without: Collection[str] = ()) -> bool:
+        member = self._member
+        self._choice = self._provider = None
+        if member.bearer is not None:
+            self._credential = None
+            self._key = member.bearer.current(self._token.is_set)
+            return self._key is not None
+        if member.pool is None:
+            self._key = self._credential = None
+            return True
+        self._credential = member.pool.take(even_cooling=even_cooling, without=without)
+        if self._credential is None:
+            return False
+        member.pool.used(self._credential)
+        self._key = self._credential.key
+        return True
+
+    @property
+    def _member(self) -> Member:
+        return self._route.members[self._position]
+
+
+# Makes the routes of a process's sessions: which servers are asked, with which keys, over shared connections.
+
+log = logging.getLogger(__name__)
+
+
+class Routes:
+    """The connections to models of one process; safe to use from several threads.
+
+    Attributes:
+        tokens: the stored sign-ins.
+        lessons: what was learned of models' servers.
+        windows: what is learnt of their servers' windows.
+    """
+
+    def __init__(self, root: Path) -> None:
+        """Take the home directory, where sign-ins and the state of keys are."""
+        self._providers: dict[ModelChoice, Provider] = {}
+        self._pool_state = pool_state(root)
+        self.tokens = TokenStore(root / TOKENS_FILE)
+        self.lessons = Lessons(root / LESSONS_FILE)
+        self.windows = Windows()
+        self._lock = threading.Lock()
+
+    def route(self, config: Configuration, choice: ModelChoice) -> Route:
+        """`choice`, and behind it what the settings fall back to."""
+        fallbacks, problems = resolve_fallbacks(config, choice)
+        for problem in problems:
+            log.warning("a fallback is left out: %s", problem)
+        return Route(
+            [self.member(config, each) for each in (choice, *fallbacks)], self.provider, self.lessons, self.windows
+        )
+
+    def member(self, config: Configuration, choice: ModelChoice) -> Member:
+        """`choice` with what it signs in with."""
+        if choice.api_key is None and self.tokens.get(choice.provider) is not None:
+            return Member(choice, bearer=OAuthBearer(self.tokens, choice.provider))
+        keys = tuple(key for key in (choice.api_key, *choice.spare_keys) if key)
+        strategy = config.settings.credential_pool_strategies.get(choice.provider, "fill_first")
+        # Each pool looks into the shared state for itself: there is nothing to keep of it here.
+        return Member(choice, CredentialPool(choice.provider, keys, strategy, self._pool_state))
+
+    def provider(self, choice: ModelChoice) -> Provider:
+        """The connection for `choice`, made at its first use."""
+        with self._lock:
+            return self._providers.setdefault(choice, make_provider(choice, self.lessons))
+
+    def close(self) -> None:
+        """End every connection."""
+        with self._lock:
+            for provider in self._providers.values():
+                provider.close()
+            self._providers.clear()

@@ -1,1 +1,0 @@
-"""What a turn would leave undone: it is told so once before it ends."""
