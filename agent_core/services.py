@@ -23,9 +23,9 @@ from agent_core.providers.json_fragments import RequestParts
 from agent_core.providers.pricing import Spent
 from agent_core.sessions.records import KeptState
 from agent_core.turn import SoundHistory
-from tools.agent_ports import SessionRecall
+from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion, SessionRecall
 from tools.approval.approvals import Approvals
-from tools.context import TodoItem
+from tools.context import Delegation, TodoItem
 from tools.errors import ToolError
 from tools.ports import Interrupt
 from tools.registry import ToolEntry
@@ -39,10 +39,9 @@ if TYPE_CHECKING:
     from agent_core.skills import SessionSkills
     from agent_core.telemetry.exporter import SessionTrace
     from agent_core.tool_calls import NestedCalls
-    from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion
     from tools.approval.approvals import PlanAnswer
-    from tools.context import Delegation
     from tools.memory_port import Memory
+
 
 log = logging.getLogger(__name__)
 
@@ -232,8 +231,6 @@ class TurnServices:
 
     def ask(self, question: PersonQuestion | PersonPage, interrupt: Interrupt) -> PersonAnswer:
         """Put a question to the person and wait for the answer."""
-        from tools.agent_ports import PersonAnswer  # noqa: PLC0415 - few turns ask
-
         if self._callbacks.ask_callback is None:
             return PersonAnswer("unavailable")
         return self._callbacks.ask_callback(question, interrupt)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from agent_core.cancel import CancelToken
 from agent_core.hooks.session_hooks import SessionHooks
 from agent_core.settings.project import PermissionSettings
+from tools.agent_ports import McpServers, McpTools
 from tools.approval.actions import Action, CallOwnTool, WritePath
 from tools.approval.approvals import Approvals, Judge
 from tools.approval.gate import Gate
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from agent_core.lsp.diagnostics import LanguageServers
     from agent_core.remote.session_copy import SessionCopy
     from agent_core.skills import SessionSkills
-    from tools.agent_ports import McpServers, McpTools
     from tools.browser.port import BrowserPort
     from tools.environments.backends import Elsewhere
     from tools.memory_port import Memory

@@ -117,7 +117,7 @@ def wants_secret(text: str) -> bool:
     return _WANTS_SECRET.search(" ".join(text.split())) is not None
 
 
-# The port to earlier sessions: what was said in them, found by words.
+# Earlier sessions: what was said in them, found by words.
 
 Role = Literal["user", "assistant", "tool"]
 
@@ -204,7 +204,7 @@ class SessionRecall(Protocol):
         ...
 
 
-# The port through which tools reach the MCP servers of their session.
+# The MCP servers of a session.
 
 CALL_BY_NAME = "mcp_call_tool"
 """The tool that calls a tool of a server by its name, where these are not in the model's list."""
@@ -329,11 +329,9 @@ class McpServers(Protocol):
         ...
 
 
-# The port to a session's skills: what there is, what is in it, and where a new one goes.
-#
-# Reading goes through this port and never leaves a skill's own folder: the home that most skills lie in is
-# private.
-# What changes a skill is written by the tools through the session's file system, so that it is asked about.
+# A session's skills: what there is, what is in it, and where a new one goes. Reading goes through this port and never
+# leaves a skill's own folder: the home that most skills lie in is private. What changes a skill is written by the
+# tools through the session's file system, so that it is asked about.
 
 Origin = Literal["yours", "external", "plugin", "project"]
 """Where a skill comes from: the home, a folder that the settings name, a plugin, or the project, which may be

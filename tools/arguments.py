@@ -16,7 +16,7 @@ from tools.errors import ToolError
 from tools.light_dataclass import dataclass
 from tools.registry import MCP, ToolEntry
 
-# Reads a tool's arguments as models send them: what is obvious is coerced, the rest is a clear error.
+# What a handler reads: a value that is obvious is coerced, the rest is a clear error.
 
 Arguments = Mapping[str, Any]
 
@@ -148,9 +148,8 @@ def _shown(value: object) -> str:
     return shown if len(shown) <= _MAX_SHOWN_CHARS else f"{shown[:_MAX_SHOWN_CHARS]}…"
 
 
-# A value that a model sent, as the one that the tool's schema asks for, where it is clear what was meant.
-#
-# Where a schema says more than is read here (`$ref`, `allOf`, several alternatives), the value stays as it is.
+# A value as the tool's schema asks for it, where it is clear what was meant. Where a schema says more than is read
+# here (`$ref`, `allOf`, several alternatives), the value stays as it is.
 
 Schema = Mapping[str, Any]
 
@@ -408,7 +407,7 @@ def _object(value: dict[str, Any], schema: Schema, where: str) -> dict[str, Any]
     return fitted
 
 
-# Looks at a call's arguments before its tool gets them: what is clear is put right, the rest is one clear error.
+# A call's arguments as a whole, before its tool gets them.
 
 log = logging.getLogger(__name__)
 

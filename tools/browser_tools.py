@@ -1,4 +1,4 @@
-"""The browser tools: pages, input, looking, and how a page is told."""
+"""The browser tools: open pages, act on them, look behind them; one form in which all of them report a page."""
 
 from __future__ import annotations
 

@@ -29,11 +29,6 @@ if TYPE_CHECKING:
     from tools.shell.session import Processes
 
 
-# What a handler may use: `ToolContext`, the agent's services, and what a session's hooks say about a call.
-#
-# `agent_core` and `acp_adapter` implement these Protocols; nothing in `tools` imports them.
-
-
 @dataclass(frozen=True, slots=True)
 class TodoItem:
     """One step of the plan."""
@@ -354,7 +349,7 @@ def describing(limits: DelegationLimits) -> Iterator[None]:
         _TOLD.reset(before)
 
 
-# Where tools get the session's skills from.
+# The session's skills, for the tools that need them.
 
 
 def skills_of(ctx: ToolContext) -> Skills:

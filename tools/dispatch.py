@@ -1,4 +1,7 @@
-"""Calls a tool by name: checked arguments, hooks, long results. A well-formed `ToolResult` comes out in any case."""
+"""Calls a tool by name: its arguments checked, the hooks around it, a long result cut.
+
+Whatever happens inside, a well-formed `ToolResult` comes out.
+"""
 
 from __future__ import annotations
 
@@ -210,10 +213,8 @@ class AnswerShare:
 
 # What plugins may do before and after each tool call. They never stand in for the gates: those ask all the same.
 #
-# `registry.add_hook("pre_tool_call", hook)` and `registry.add_hook("post_tool_call", hook)` add one for every
-# session
-# of the process. A hook runs on the call's own thread, possibly beside others. Cards and parallel batches go by
-# the
+# `registry.add_hook("pre_tool_call", hook)` and `registry.add_hook("post_tool_call", hook)` add one for every session
+# of the process. A hook runs on the call's own thread, possibly beside others. Cards and parallel batches go by the
 # arguments that the model sent. The hooks of one session come after them (`tools.context.SessionCallHooks`).
 
 log = logging.getLogger(__name__)
@@ -294,7 +295,7 @@ def _name_of(hook: Hook) -> str:
     return f"{getattr(hook, '__module__', '')}.{getattr(hook, '__qualname__', type(hook).__name__)}"
 
 
-# Calls a tool by name; whatever happens inside, a well-formed `ToolResult` comes out.
+# The call itself.
 
 _REFUSALS = (Denied, CallRefused)
 

@@ -1,4 +1,15 @@
-"""The errors that tools raise, and the line that installs what is missing."""
+"""The errors that tools raise, and the line that installs an extra.
+
+ToolError                   the model is told; it can act on the message
+├── FileAccessError         a path could not be read or changed
+│   ├── FileMissing
+│   ├── FileChanged         the content is not what the caller saw
+│   └── FileRefused         a device, a pipe, a directory where a file is due
+├── PatternRejected         what was to be searched for is no regular expression
+├── CommandError            a command could not be started
+└── Denied                  the policy or the person said no
+ToolInterrupted             the turn is over; nothing may happen any more
+"""
 
 from __future__ import annotations
 
@@ -6,18 +17,6 @@ import functools
 import importlib.util
 import shlex
 import sys
-
-# What can go wrong while a tool works.
-#
-# ToolError                   the model is told; it can act on the message
-# ├── FileAccessError         a path could not be read or changed
-# │   ├── FileMissing
-# │   ├── FileChanged         the content is not what the caller saw
-# │   └── FileRefused         a device, a pipe, a directory where a file is due
-# ├── PatternRejected     what was to be searched for is no regular expression
-# ├── CommandError            a command could not be started
-# └── Denied                  the policy or the person said no
-# ToolInterrupted             the turn is over; nothing may happen any more
 
 
 class ToolError(Exception):

@@ -1,4 +1,4 @@
-"""Tool execute_code: the functions that a program gets, and what is told of its end."""
+"""The tool `execute_code`: run a Python program that calls tools."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _refused(ended: CommandOutcome) -> str:
     )
 
 
-# `execute_code`: run a Python program that calls tools.
+# The tool.
 
 _SCHEMA = {
     "type": "object",

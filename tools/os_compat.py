@@ -1,4 +1,4 @@
-"""What operating systems do differently: flags and signals by one name, locks between processes, spellings of paths."""
+"""What differs between operating systems: flags and signals by one name, file locks, and how paths are written."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
-# Flags of `os.open` by one name on every system, and what else of `os` one system has and another has not.
-#
-# Windows has no such flags as most of these, and needs two that others have not: without `O_BINARY` line ends are
-# rewritten, without `O_NOINHERIT` children get the file.
+# Flags of `os.open` by one name on every system, and what else of `os` one system has and another has not. Windows
+# lacks most of these flags, and needs two that others lack: without `O_BINARY` line ends are rewritten, without
+# `O_NOINHERIT` children get the file.
 
 O_CLOEXEC: int = getattr(os, "O_CLOEXEC", 0) or getattr(os, "O_NOINHERIT", 0) | getattr(os, "O_BINARY", 0)
 O_DIRECTORY: int = getattr(os, "O_DIRECTORY", 0)

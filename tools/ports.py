@@ -113,11 +113,7 @@ class SearchResult:
     near: NearMiss | None = None
 
 
-# The ports through which tools reach the world: files, commands, and the sign that a turn is over.
-#
-# `agent_core`, `acp_adapter` and `tools.environments` implement these Protocols. What belongs to a tool call, and
-# the
-# services of the agent, are in `tools.context`.
+# Files and commands, and the sign that a turn is over.
 
 
 class Interrupt(Protocol):
@@ -280,11 +276,9 @@ class Environment(Protocol):
         ...
 
 
-# The port to whoever keeps what files were before they change, so that a person can take a turn back.
-#
-# The gated ports call it after the approval and right before the effect. It never fails: what it could not keep,
-# it
-# notes, and the person is told when they ask for it.
+# Whoever keeps what files were before they change, so that a person can take a turn back. The gated ports call it
+# after the approval and right before the effect. It never fails: what it could not keep, it notes, and the person is
+# told when they ask for it.
 
 TakeBack = Callable[[], None]
 """Says of a change that it was not made, since something else was found than it was to be made from."""
@@ -361,7 +355,7 @@ def missing_root(path: Path, roots: Iterable[Path]) -> Path | None:
     return next((root for root in roots if path.is_relative_to(root) and not root.is_dir()), None)
 
 
-# The port to whoever finds problems in a file's text.
+# Whoever finds problems in a file's text.
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,7 +381,7 @@ class Diagnostics(Protocol):
         ...
 
 
-# The port through which tools reach the web: requests and answers as plain values, under limits.
+# The web: requests and answers as plain values, under limits.
 
 Trouble = Literal["url", "address", "redirect", "connection", "tls", "timeout", "size", "answer"]
 """What kind of failure it was: the URL itself; where it leads; the way there; what came back."""
@@ -473,7 +467,7 @@ class Web(Protocol):
         ...
 
 
-# The port to who runs programs that call tools.
+# Whoever runs programs that call tools.
 
 CallTool = Callable[[str, Mapping[str, Any], Interrupt], ToolResult]
 """Makes one call of a tool: its name, its arguments, and what ends it. Raises ToolInterrupted when that has come."""

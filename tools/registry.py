@@ -1,4 +1,7 @@
-"""What tools exist and whether they can be used, and the tools of one session."""
+"""What tools exist and whether they can be used, and the tools of one session.
+
+It knows nothing else of the project, so that any module may register.
+"""
 
 from __future__ import annotations
 
@@ -48,9 +51,7 @@ class RememberedCheck:
             self._asked = None
 
 
-# The tool registry: what tools exist. It knows nothing else of the project, so that any module may register.
-#
-# A tool file calls `registry.register(...)` at its top level; `tools.toolsets` finds such files.
+# The registry. A tool file calls `registry.register(...)` at its top level; `tools.toolsets` finds such files.
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""What a tool call yields, and what ports remark on it."""
+"""What a tool call yields, split by audience: text for the model, content for the person, facts for programs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from tools.light_dataclass import dataclass
-
-# What a tool call yields, split by audience: text for the model, content for the person, facts for programs.
 
 ERROR = "Error: "
 """What the text of a failed call begins with."""

@@ -1,4 +1,4 @@
-"""The tools' settings as frozen dataclasses."""
+"""The limits that tools work under; `agent_core.config` fills them from the user's settings."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class Passthrough:
         return any(fnmatchcase(name, pattern) for pattern in self.names)
 
 
-# The limits that tools work under. `agent_core.config` fills them from the user's settings.
+# The whole: the limits that tools work under.
 
 
 @dataclass(frozen=True, slots=True)

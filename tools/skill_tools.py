@@ -1,4 +1,4 @@
-"""The skill tools: list, view and change skills."""
+"""The tools `skills_list`, `skill_view` and `skill_manage`: the skills, one of them, and changes."""
 
 from __future__ import annotations
 

@@ -10,10 +10,8 @@ from typing import Any
 
 from tools.light_dataclass import dataclass
 
-# What other agents call our tools and their arguments: data alone, read by `tools.call_meaning`.
-#
-# Names are written as they are compared: small letters and digits, nothing between them (`run_shell_command` is
-# `runshellcommand`).
+# What other agents call our tools and their arguments: data alone, read by `tools.call_meaning`. Names are written as
+# they are compared: small letters and digits, nothing between them (`run_shell_command` is `runshellcommand`).
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,9 +422,8 @@ PREFIXES = (
 """What models and servers put in front of a tool's name, with a mark behind it (`functions.`, `tool_`, `api::`)."""
 
 
-# The arguments of a call under the names that our tools have for them, where a model uses those of another agent.
-#
-# Nothing is guessed: two values that contradict each other are an error before anything runs.
+# The arguments of a call under the names that our tools have for them. Nothing is guessed: two values that contradict
+# each other are an error before anything runs.
 
 _NOT_COMPARED = re.compile(r"[\W_]+")
 _SHELLS = frozenset({"bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh"})

@@ -256,13 +256,9 @@ def _remember(key: object, value: Any) -> Any:
     return value
 
 
-# Tools that are not in the model's list: found by words, described, and called by their names.
-#
-# Where a model's window has no room for the definitions of all tools, one tool stands for the rest. A call of it
-# that
-# names a tool is a call of that tool: it is taken apart before it runs, so that checks, cards and permissions are
-# those
-# of the tool itself.
+# Tools that are not in the model's list: found by words, described, and called by their names. Where a model's window
+# has no room for the definitions of all tools, one tool stands for the rest. A call of it that names a tool is a call
+# of that tool: it is taken apart before it runs, so that checks, cards and permissions are those of the tool itself.
 
 MORE_TOOLS = "more_tools"
 """The tool that stands for those that are not in the list."""

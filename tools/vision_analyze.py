@@ -12,6 +12,7 @@ from tools import arguments
 from tools.context import ToolContext, require_context
 from tools.errors import ToolError
 from tools.images import MAX_IMAGE_BYTES, ImageFacts, image_facts, other_format, refusal
+from tools.ports import WebRequest
 from tools.registry import registry
 from tools.result import ResultImage, ShownText, ToolResult, ok
 
@@ -115,8 +116,6 @@ def _fetched(url: str, ctx: ToolContext) -> bytes:
         raise ToolError(
             "The web cannot be reached from here. Give the path of a file, or get the image with the terminal first."
         )
-    from tools.ports import WebRequest  # noqa: PLC0415 - most images are files
-
     request = WebRequest(url, headers={"accept": "image/*"}, max_bytes=MAX_IMAGE_BYTES)
     response = ctx.web.fetch(request, ctx.interrupt)
     if response.status != _OK:

@@ -15,6 +15,7 @@ from tools.light_dataclass import dataclass
 from tools.ports import Web, WebRequest
 from tools.registry import registry
 from tools.result import SavedOutput, ShownText, ToolResult, error, ok
+from tools.web.reading import can_read_html, cut, file_for, read
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -84,8 +85,6 @@ def _urls(value: object) -> Sequence[str]:
 
 
 def _page(url: str, number: int, *, web: Web, ctx: ToolContext, limit: int) -> _Page:
-    from tools.web.reading import cut, file_for, read  # noqa: PLC0415 - at the start of the program nothing is read yet
-
     try:
         reading = read(web.fetch(WebRequest(url, headers={"Accept": _ACCEPT}), ctx.interrupt), ctx.interrupt)
     except ToolError as problem:
@@ -122,19 +121,13 @@ def _told(pages: Sequence[_Page]) -> ToolResult:
     return ok(payload, shown, urls=[result["url"] for result in results], **facts)
 
 
-def _can_read() -> bool:
-    from tools.web.reading import can_read_html  # noqa: PLC0415
-
-    return can_read_html()
-
-
 registry.register(
     name="web_extract",
     toolset="web",
     schema=SCHEMA,
     handler=web_extract,
     description=DESCRIPTION,
-    check_fn=_can_read,
+    check_fn=can_read_html,
     parallel="safe",
     untrusted=True,
     # Each page has its own limit; a second cut would end a page in the middle.

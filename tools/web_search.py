@@ -1,4 +1,4 @@
-"""Tool web_search: which search service is asked, and how each is spoken to."""
+"""The tool `web_search`: titles, addresses and snippets from a search engine, and how each engine is asked."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def can_search(environ: Mapping[str, str] | None = None) -> bool:
     return importlib.util.find_spec(KEYLESS) is not None
 
 
-# The tool `web_search`: titles, addresses and snippets from a search engine.
+# The tool.
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

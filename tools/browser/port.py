@@ -15,7 +15,7 @@ from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
 from tools.settings import CDP_URL, EXECUTABLE
 
-# The port through which tools use a session's browser: pages as outlines, with references to their elements.
+# The port: pages as outlines, with references to their elements.
 
 Direction = Literal["up", "down"]
 

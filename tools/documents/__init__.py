@@ -1,4 +1,4 @@
 """Documents as text: PDF, Word, Excel, PowerPoint, OpenDocument, notebooks.
 
-What parses foreign formats runs in a process of its own under limits of time and memory; `child.py` is its main.
+What parses foreign formats runs in a process of its own under limits of time and memory; `extract.py` is its main.
 """

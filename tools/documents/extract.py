@@ -1,4 +1,8 @@
-"""Reads a document (PDF, Word, Excel, PowerPoint, OpenDocument) as text, in a process of its own."""
+"""Reads a document (PDF, Word, Excel, PowerPoint, OpenDocument) as text, in a process of its own.
+
+The process lowers its own limits first: a damaged or hostile file costs no more than so much time and memory, and
+nothing of ours. The text ends with a NUL and one line of JSON that says how it went; without that it was cut off.
+"""
 
 from __future__ import annotations
 
@@ -308,12 +312,7 @@ def _attribute(element: ET.Element, name: str) -> str:
     return next((value for key, value in element.items() if key.rpartition("}")[2] == name), "")
 
 
-# The process that reads one document from its standard input and writes text to its standard output.
-#
-# It lowers its own limits first: a damaged or hostile file costs no more than so much time and memory, and
-# nothing of
-# ours. The text ends with a NUL and one line of JSON that says how it went (`ending`); without that it was cut
-# off.
+# The process: it reads one document from its standard input and writes text to its standard output.
 
 _MEMORY_BYTES = 1 << 30
 _CPU_SECONDS = 60

@@ -49,8 +49,5 @@ def document_of(path: Path, head: bytes) -> Document | None:
     return _ZIPPED.get(path.suffix.lower()) if head.startswith(b"PK\x03\x04") else None
 
 
-# The error of a document that has no text for us.
-
-
 class Unreadable(Exception):
     """The document cannot be read; the message says why, as what follows «it cannot be read: »."""

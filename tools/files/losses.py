@@ -12,9 +12,8 @@ from tools.errors import ToolError
 from tools.files.seen import Lines, SeenFile
 from tools.light_dataclass import dataclass
 
-# Finds lines that stand for text which somebody left out: `# ... rest of the file unchanged ...`.
-#
-# A tool writes what it is given. Such a line in the place of the lines that it means loses them.
+# Lines that stand for text which somebody left out: `# ... rest of the file unchanged ...`. A tool writes what it is
+# given, and such a line in the place of the lines that it means loses them.
 
 _DOTS = r"(?:\.{3,}|…+)"
 _COMMENTS = (

@@ -19,7 +19,7 @@ from tools.result import ResultImage
 from tools.text.encoding import TextFile, decode
 from tools.text.pages import NotText, page_of_lines, read_page
 
-# A file as `read_file` gives it, whatever it is: text, a notebook, a document, an image.
+# A file for `read_file`, whatever it is: text, a notebook, a document, an image.
 
 
 @dataclass(frozen=True, slots=True)

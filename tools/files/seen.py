@@ -1,4 +1,9 @@
-"""What a session's model, and a program, know of files: which content was read or written, which lines were shown."""
+"""What a session's model knows of files: which content it has read or written, and which lines it was shown of it.
+
+`write_file` asks it before it replaces a file, `read_file` so as not to say the same twice. The agent forgets it all
+when the history that the model sees becomes shorter. It also keeps the text of the latest documents. A program that
+calls tools knows what it has read itself, and what the model knows.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +17,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools.light_dataclass import dataclass
-
-# What a session's model knows of files: which content it has read or written, and which lines it was shown of it.
-#
-# `write_file` asks it before it replaces a file, `read_file` so as not to say the same twice. The agent forgets
-# it all
-# when the history that the model sees becomes shorter. It also keeps the text of the latest documents.
 
 _MAX_FILES = 500
 _MAX_PAGES = 64
@@ -223,7 +222,7 @@ def _joined(pages: Iterable[Lines]) -> tuple[Lines, ...]:
     return tuple(joined[-_MAX_PAGES:])
 
 
-# What a program knows of files: what it has read itself, and what the session's model knows.
+# What a program knows.
 
 
 class SeenByProgram(FilesSeen):

@@ -13,13 +13,10 @@ from typing import NamedTuple
 from tools.light_dataclass import dataclass
 from tools.outline.parsing import Outline
 
-# Which files and definitions matter most: those that others refer to, that matter themselves.
-#
-# Files are nodes. A file that refers to a name is linked to the files that define it, the more strongly the fewer
-# they
-# are. Importance flows along the links (PageRank), from where the interest is: the focus, what the model has
-# read, and
-# a little from everywhere.
+# Which files and definitions matter most: those that others refer to, that matter themselves. Files are nodes. A file
+# that refers to a name is linked to the files that define it, the more strongly the fewer they are. Importance flows
+# along the links (PageRank), from where the interest is: the focus, what the model has read, and a little from
+# everywhere.
 
 _DAMPING = 0.5
 _ROUNDS = 25

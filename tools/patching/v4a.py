@@ -1,4 +1,4 @@
-"""The V4A patch format, read leniently."""
+"""Patches in the V4A format. What can mean one thing only is taken as that; the rest is an error."""
 
 from __future__ import annotations
 
@@ -351,7 +351,7 @@ def _signed(number: int, line: str) -> HunkLine:
     )
 
 
-# Reads a patch in the V4A format. What can mean one thing only is taken as that; the rest is an error.
+# Reads a whole patch.
 
 _HUNK_SIGNS = ("+", "-", " ", "@@")
 

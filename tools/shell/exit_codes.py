@@ -235,12 +235,9 @@ def _verb(words: list[str], with_word: frozenset[str]) -> str:
     return words[at] if at < len(words) else ""
 
 
-# How the parts of a command's last pipeline have ended: a shell's own exit code is that of the last part alone.
-#
-# Bash keeps the statuses (PIPESTATUS) only until the next command, so the shell's report has to be the next thing
-# that
-# it does. The end of an `eval` is a command of its own; `exit` behind the last line is not, and changes nothing
-# else.
+# How the parts of a command's last pipeline have ended: a shell's own exit code is that of the last part alone. Bash
+# keeps the statuses (PIPESTATUS) only until the next command, so the shell's report has to be the next thing that it
+# does. The end of an `eval` is a command of its own; `exit` behind the last line is not, and changes nothing else.
 
 _BROKEN_PIPE = 141
 """A part that was still writing when its reader had seen enough, as in `yes | head`."""

@@ -11,12 +11,9 @@ from typing import Literal
 
 from tools.light_dataclass import dataclass
 
-# Which encoding from before Unicode a text has: charset-normalizer's guess, told with what it could be as well.
-#
-# The library judges by how letters stand together. What it needs for that is done here: it gets the lines that
-# have
-# such letters, and of a short text enough of them; where several encodings are equally likely, the usual one
-# wins.
+# Which encoding from before Unicode a text has: charset-normalizer's guess, told with what it could be as well. The
+# library judges by how letters stand together. What it needs for that is done here: it gets the lines that have such
+# letters, and of a short text enough of them; where several encodings are equally likely, the usual one wins.
 
 _WESTERN = "cp1252"
 _LATIN = (_WESTERN, "cp1254", "cp1250", "iso8859-2", "cp1257")

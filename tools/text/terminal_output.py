@@ -243,7 +243,7 @@ def _cursor_only(escape: re.Match[str]) -> str:
     return escape[0] if _CURSOR.fullmatch(escape[0]) else ""
 
 
-# Does the end of a program's output ask for input? Only what hardly anything else looks like counts.
+# Whether the end of a program's output asks for input: only what hardly anything else looks like counts.
 
 TAIL_CHARS = 1_000
 """So much of the end is enough to tell."""
