@@ -16,6 +16,8 @@ from tools.errors import ToolError
 from tools.light_dataclass import dataclass
 from tools.registry import MCP, ToolEntry
 
+log = logging.getLogger(__name__)
+
 # What a handler reads: a value that is obvious is coerced, the rest is a clear error.
 
 Arguments = Mapping[str, Any]
@@ -408,8 +410,6 @@ def _object(value: dict[str, Any], schema: Schema, where: str) -> dict[str, Any]
 
 
 # A call's arguments as a whole, before its tool gets them.
-
-log = logging.getLogger(__name__)
 
 _MOST_TOLD = 5
 _MAX_DESCRIPTION = 200

@@ -27,6 +27,8 @@ from tools.settings import ToolSettings
 from tools.text.encoding import with_escapes
 from tools.untrusted.fence import as_data, with_hidden_told, without_secrets
 
+log = logging.getLogger(__name__)
+
 # Results that are too long: a bounded part of them, and a file with all of it.
 
 _HEAD, _TAIL = 0.7, 0.2
@@ -216,8 +218,6 @@ class AnswerShare:
 # `registry.add_hook("pre_tool_call", hook)` and `registry.add_hook("post_tool_call", hook)` add one for every session
 # of the process. A hook runs on the call's own thread, possibly beside others. Cards and parallel batches go by the
 # arguments that the model sent. The hooks of one session come after them (`tools.context.SessionCallHooks`).
-
-log = logging.getLogger(__name__)
 
 
 class PreToolCall(Protocol):

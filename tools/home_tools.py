@@ -24,9 +24,9 @@ from tools.light_dataclass import dataclass
 from tools.os_compat import own_user
 from tools.registry import registered_by
 
-# Importing code of the user's: bounded in time, and what goes wrong in words for the person.
-
 log = logging.getLogger(__name__)
+
+# Importing code of the user's: bounded in time, and what goes wrong in words for the person.
 
 _HASH_LENGTH = 8
 _PREFIX = "hermes_home_"

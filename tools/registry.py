@@ -17,6 +17,8 @@ from typing import Any, Literal
 
 from tools.light_dataclass import dataclass
 
+log = logging.getLogger(__name__)
+
 # A tool's own check of whether it can be used, asked no more often than is useful.
 
 Check = Callable[[], bool]
@@ -52,8 +54,6 @@ class RememberedCheck:
 
 
 # The registry. A tool file calls `registry.register(...)` at its top level; `tools.toolsets` finds such files.
-
-log = logging.getLogger(__name__)
 
 Schema = Mapping[str, Any]
 Handler = Callable[..., Any | Awaitable[Any]]

@@ -16,9 +16,9 @@ from tools.agent_ports import CALL_BY_NAME
 from tools.registry import MCP, Toolbox, ToolEntry, Toolset, registry
 from tools.result import ToolResult, error
 
-# Finds the tool files of a package by their text, so that only they are imported.
-
 log = logging.getLogger(__name__)
+
+# Finds the tool files of a package by their text, so that only they are imported.
 
 # At the top level, where no line is indented. To parse all files would be a tenth of a start.
 _REGISTERS = re.compile(r"^registry\.register\(", re.MULTILINE)

@@ -21,6 +21,8 @@ from tools.ports import Problem
 if TYPE_CHECKING:
     from tree_sitter import Language, Node
 
+log = logging.getLogger(__name__)
+
 
 # Syntax by tree-sitter, for languages whose grammar is installed.
 
@@ -118,8 +120,6 @@ def _told(node: Node, name: str) -> Problem:
 
 
 # The syntax of a changed file, by the language's own parser, in this process and at once.
-
-log = logging.getLogger(__name__)
 
 MAX_CHARS = 1_000_000
 """Longer files are not looked at: nobody waits for their parser."""

@@ -25,6 +25,8 @@ from tools.ports import SearchQuery
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
+log = logging.getLogger(__name__)
+
 
 # What is known of one source file, and its form in the cache.
 
@@ -253,8 +255,6 @@ def _text(data: bytes) -> str:
 
 
 # Remembers outlines between calls, sessions and processes: one SQLite file that may be thrown away at any time.
-
-log = logging.getLogger(__name__)
 
 FILE_NAME = "outlines.db"
 
