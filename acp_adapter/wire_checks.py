@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.wire_state import Asked, SessionView, own_turn_of
-from tools.shell.exit_codes import explain_exit
 
 _RANK = {"pending": 0, "in_progress": 1, "completed": 2, "failed": 2}
 
@@ -246,7 +245,11 @@ def honest_end(sent: Sent) -> str | None:
         return f"{call_id} is completed, and was ended by {ended['signal']}"
     card = sent.session.cards.get(call_id) if sent.session is not None else None
     command = card.command if card is not None else ""
-    failed = isinstance(code, int) and code and explain_exit(command, code).failed
+    if not isinstance(code, int) or not code:
+        return None
+    from tools.shell.exit_codes import explain_exit  # noqa: PLC0415 - not before a command has failed
+
+    failed = explain_exit(command, code).failed
     return f"{call_id} is completed, and its exit code is {code}" if failed else None
 
 

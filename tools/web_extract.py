@@ -15,7 +15,7 @@ from tools.light_dataclass import dataclass
 from tools.ports import Web, WebRequest
 from tools.registry import registry
 from tools.result import SavedOutput, ShownText, ToolResult, error, ok
-from tools.web.reading import can_read_html, cut, file_for, read
+from tools.web import can_read_html
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -85,6 +85,8 @@ def _urls(value: object) -> Sequence[str]:
 
 
 def _page(url: str, number: int, *, web: Web, ctx: ToolContext, limit: int) -> _Page:
+    from tools.web.reading import cut, file_for, read  # noqa: PLC0415 - at the start of the program nothing is read yet
+
     try:
         reading = read(web.fetch(WebRequest(url, headers={"Accept": _ACCEPT}), ctx.interrupt), ctx.interrupt)
     except ToolError as problem:

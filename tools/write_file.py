@@ -10,7 +10,6 @@ from typing import Any
 from tools import arguments
 from tools.context import ToolContext, require_context
 from tools.errors import FileChanged, ToolInterrupted
-from tools.files.diagnostics import new_problems
 from tools.files.reading import encoded, read_whole, saved_text
 from tools.files.seen import digest_of
 from tools.registry import registry
@@ -69,6 +68,8 @@ def write_file(args: Mapping[str, Any], **kw: Any) -> ToolResult:
         payload["note"] = note
     # The file is written: a cancel now must not make that unsaid.
     with contextlib.suppress(ToolInterrupted):
+        from tools.files.diagnostics import new_problems  # noqa: PLC0415 - parsers are for those who edit
+
         if problems := new_problems(path, None if old is None else old.text, text, ctx):
             payload["problems"] = problems
     body = f"Problems in what was written:\n{payload['problems']}" if "problems" in payload else ""

@@ -25,7 +25,7 @@ def house(tmp_path: Path) -> Path:
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").touch()
     (tmp_path / "agent_core" / "loop.py").write_text("import tools.registry\n" * 200)
-    (tmp_path / "tools" / "registry.py").write_text("def names() -> None:\n    import tools.os_compat\n")
+    (tmp_path / "tools" / "registry.py").write_text("def names() -> None:\n    import tools.paths\n")
     (tmp_path / "tools" / "paths.py").write_text("SEPARATOR = '/'\n")
     (tmp_path / "pyproject.toml").write_text(
         "[tool.shape]\nfiles = 9\nsplinters = 2\ncircles = 0\n\n[tool.other]\nfiles = 100\n"
@@ -46,14 +46,14 @@ def shape(house: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_module_that_is_imported_once_and_short_is_a_splinter(house: Path) -> None:
-    assert shape(house, "--splinters").stdout.split() == ["tools.os_compat", "tools.registry"]
+    assert shape(house, "--splinters").stdout.split() == ["tools.paths", "tools.registry"]
 
 
 def test_late_imports_and_imports_for_types_make_a_circle(house: Path) -> None:
     (house / "tools" / "paths.py").write_text(
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from tools import registry\n"
     )
-    assert shape(house, "--circles").stdout == "tools.os_compat tools.registry\n"
+    assert shape(house, "--circles").stdout == "tools.paths tools.registry\n"
     checked = shape(house, "--check")
     assert checked.returncode == 1
     assert "shape: circles is 1, and 0 is allowed" in checked.stderr

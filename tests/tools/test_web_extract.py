@@ -19,7 +19,7 @@ from tools.errors import ToolInterrupted
 from tools.registry import registry
 from tools.result import ToolResult
 from tools.settings import WebSettings
-from tools.web.reading import can_read_html
+from tools.web import can_read_html
 from tools.web_extract import web_extract
 
 needs_html = pytest.mark.skipif(

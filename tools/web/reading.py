@@ -19,6 +19,7 @@ from tools.light_dataclass import dataclass
 from tools.ports import Interrupt, WebError, WebResponse
 from tools.result import SavedOutput
 from tools.text.encoding import guess_encoding, is_mostly_utf8
+from tools.web import can_read_html
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
@@ -201,11 +202,6 @@ def _pages(reader: PdfReader, interrupt: Interrupt, end: float) -> list[str]:
 
 _GAPS = re.compile(r"\n{3,}")
 _FENCE = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1`*~* *$", re.MULTILINE | re.DOTALL)
-
-
-def can_read_html() -> bool:
-    """Whether the libraries are installed."""
-    return all(importlib.util.find_spec(name) is not None for name in ("html_to_markdown", "lxml"))
 
 
 def html_to_text(text: str, url: str) -> tuple[str, str]:

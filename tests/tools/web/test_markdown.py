@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.each import each
-from tools.web.reading import can_read_html, html_to_text
+from tools.web import can_read_html
+from tools.web.reading import html_to_text
 
 pytestmark = pytest.mark.skipif(
     not can_read_html(), reason="needs the libraries of: pip install 'hermes-editor-agent[web]'"
