@@ -1,4 +1,4 @@
-"""Files opened without following links, replaced whole, several all or none; and what is said when that fails."""
+"""Files opened without following links and replaced whole, several at once all or none; and what an error means."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from tools.os_compat import NOT_ON_WINDOWS, O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW, 
 
 # Opens paths in which no symbolic link may be: what is touched is what was asked about.
 #
-# A path is resolved, somebody says yes to it, and only then it is opened. Between the two another process may put
-# a
+# A path is resolved, somebody says yes to it, and only then it is opened. Between the two another process may put a
 # link in the place of one of its directories. So the kernel is told to follow none (`openat2`, Linux 5.6;
 # `O_NOFOLLOW_ANY`, macOS), or else the path is opened directory by directory. What is to be changed is named by a
 # directory that is held open, and a name in it: what becomes of the path meanwhile does not matter then.
@@ -213,8 +212,7 @@ def _kernels() -> _Opener | None:
 # Puts new content in a file's place, whole or not at all.
 #
 # The usual way writes a temporary file beside it and renames. Where that cannot work (a directory that may not be
-# written, a file that is a mount point, an owner that could not be kept) the file is written in place, and its
-# old
+# written, a file that is a mount point, an owner that could not be kept) the file is written in place, and its old
 # content is put back should that fail.
 
 _NOT_RENAMED_OVER = frozenset({errno.EXDEV, errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS})
@@ -382,7 +380,7 @@ def _put(descriptor: int, data: bytes) -> None:
     os.ftruncate(descriptor, len(data))
 
 
-# Operating system errors about paths, told as `FileAccessError`s that the model can act on.
+# Errors of the operating system about paths, as `FileAccessError`s that the model can act on.
 
 _ADVICE = {
     errno.EACCES: "Its permissions do not allow that; ask the user.",
@@ -403,7 +401,7 @@ def told_as_file_error(trying: str, path: Path) -> Iterator[None]:
     """Turn an OSError of the block into the fitting `FileAccessError`.
 
     Args:
-        trying: what the block does, as in «Could not read /a/b».
+        trying: what the block does, as in "Could not read /a/b".
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""One background process."""
+"""One background process: a thread sees it through, and others look at it meanwhile."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from tools.errors import CommandError, ToolInterrupted
 from tools.ports import Interrupt
 from tools.shell.session import PatternMatch, ProcessEvent, ProcessInfo, ProcessSpec, ProcessView
 from tools.text.terminal_output import plain_text
-
-# The last part of an endless output, and a file with all of it once it is longer than that.
 
 
 class RollingOutput:
@@ -81,8 +79,6 @@ class RollingOutput:
         self._begins += lost
 
 
-# Finds watched texts in the lines of a running program's output, and does not cry too often.
-
 _MAX_LINE_CHARS = 500
 _PAUSE_SECONDS = 15.0
 _MAX_TOLD = 20
@@ -131,8 +127,6 @@ class PatternWatch:
         self._left -= 1
         return True
 
-
-# One background process: a thread sees it through, and others look at it meanwhile.
 
 _MATCHES_KEPT = 10
 _WRITE_SECONDS = 5.0

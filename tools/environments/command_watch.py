@@ -1,4 +1,4 @@
-"""Watches a running command to its end."""
+"""Watches one running command: its output, its report, its exit, the time-out and the cancel, all in one `poll`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from tools.ports import CommandSpec, Interrupt
 from tools.settings import TerminalSettings
 from tools.shell.session import ShellCommand, ShellOutcome
 from tools.text.terminal_output import FULL_SCREEN, TAIL_CHARS, open_line, question, takes_the_screen
-
-# A descriptor that becomes readable when a child process has exited.
 
 
 def open_exit_watch(process: subprocess.Popen[bytes]) -> int:
@@ -60,9 +58,6 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-# A way for any thread to wake one that sleeps in `poll`.
-
-
 class WakePipe:
     """A pipe that becomes readable at `wake`. `close` may race with `wake`: a late one does nothing."""
 
@@ -94,8 +89,6 @@ class WakePipe:
                 os.close(self._reader)
                 os.close(self._writer)
 
-
-# Notices that a running program waits for somebody to type.
 
 _LFLAG = 3
 
@@ -148,7 +141,7 @@ class PromptWatch:
         return bool(flags & termios.ICANON) and not flags & termios.ECHO
 
 
-# Watches one running command: its output, its report, its exit, the time-out and the cancel, all in one `poll`.
+# One command, watched.
 
 _READ_BYTES = 65_536
 _TIMEOUT_GRACE = 0.3
@@ -388,7 +381,7 @@ def _bytes_waiting(descriptor: int) -> int:
     return count
 
 
-# Sees a started command through for somebody who waits: its output, its end, and what its shell leaves.
+# For somebody who waits: a started command seen through, and what its shell leaves.
 
 QUIET_SECONDS = 5.0
 """So long after a question a silent command counts as waiting for its answer."""

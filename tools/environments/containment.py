@@ -1,4 +1,4 @@
-"""How a session's commands are confined, and what is asked around them: hosts, files that others run later."""
+"""How a session's commands are confined, and what is asked around them: hosts, and files that others run later."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tools.environments.unconfined_commands import GitPlace
 
 
-# Asks whether a command that runs in the sandbox may reach a host, on the card of the call that runs it.
+# Whether a command that runs in the sandbox may reach a host: asked on the card of the call that runs it.
 
 
 class RunningCommand:
@@ -107,8 +107,7 @@ class GatedHosts:
 # Asks about what commands have changed in places that others run later, and puts back what may not stay.
 #
 # All that one command has changed is one question: a checkout may bring settings of three editors, and whoever is
-# asked
-# ten times reads none of it. What a package manager puts where its packages' programs belong is noted and not
+# asked ten times reads none of it. What a package manager puts where its packages' programs belong is noted and not
 # asked.
 
 _MOST_LOOKS = 4
@@ -234,10 +233,9 @@ def _told(changes: Sequence[PlaceChange]) -> str:
     return f"Installing has changed {len(changes)} programs in {', '.join(folders[:_MOST_NAMED])}{more}."
 
 
-# How a session's commands are confined: which of them, and how far.
+# Which commands are confined, and how far.
 
 _MOST_NAMES = 3
-_ANYWHERE = Path("/")
 
 
 def _nowhere_else() -> str:
@@ -281,7 +279,7 @@ class Containment:
 
     Attributes:
         sandbox: who sees to it, where `why_not` says nothing else; None: nobody.
-        why_not: why there is nobody, in words that follow «it is not contained: …», '' where there is somebody; asked
+        why_not: why there is nobody, in words that follow "it is not contained: …", '' where there is somebody; asked
             when the first command is judged.
         level, network, limits: what the user's settings say.
         grounds: where commands may change files, and what they do not see; asked when the first of them runs.
@@ -377,7 +375,7 @@ class Containment:
         *,
         is_planning: bool,
         command: str = "",
-        cwd: Path = _ANYWHERE,
+        cwd: Path = _SOMEWHERE,
         unread: tuple[Path, ...] = (),
         read: Collection[Path] = (),
     ) -> Confinement | None:

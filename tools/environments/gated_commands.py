@@ -1,4 +1,4 @@
-"""Commands and background processes behind the gate."""
+"""Commands and background processes as tools get them: asked about, confined, and looked after."""
 
 from __future__ import annotations
 
@@ -41,16 +41,12 @@ if TYPE_CHECKING:
     from tools.environments.git_effects import GitEffects, NewContent
 
 
-# Lets a command through the gate, and says how it is confined: also whether it may read the project's secret
-# files.
+# Lets a command through the gate, and says how it is confined: also whether it may read the project's secret files.
 #
-# A program may need a `.env`, and no command can be seen to leave one alone. So the person is asked once a
-# project that
-# has such files. After a no the sandbox hides them, if it can hide a file in a directory in which commands make
-# others;
-# under one that cannot (Landlock), each command that is not proved to only look is asked about. What git has of
-# such a
-# file no sandbox hides, so a command of git that may print it is one of those that are asked about.
+# A program may need a `.env`, and no command can be seen to leave one alone. So the person is asked once a project
+# that has such files. After a no the sandbox hides them, if it can hide a file in a directory in which commands make
+# others; under one that cannot (Landlock), each command that is not proved to only look is asked about. What git has
+# of such a file no sandbox hides, so a command of git that may print it is one of those that are asked about.
 
 _Paths = Mapping[Path, tuple[Path, ...]]
 _MOST_NAMES = 3
@@ -253,7 +249,7 @@ def _named(paths: Sequence[Path]) -> str:
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-# Commands as tools get them: asked about, confined, and looked after when the sandbox refuses something.
+# Commands, also once more without the sandbox where it has refused something.
 
 AGAIN = "\n— again, without the sandbox —\n"
 """What the person sees between two runs of a command."""
@@ -381,10 +377,9 @@ class GatedEnvironment:
         return kept_in(None, asks_nobody=self._gate.asks_nobody) if decision.verdict == "deny" else ""
 
 
-# Background processes as tools get them: starting one and typing into one pass the gate.
+# Background processes: starting one and typing into one pass the gate.
 #
-# What they change in places that others run later is asked about when the model next looks at one of them, or
-# runs a
+# What they change in places that others run later is asked about when the model next looks at one of them, or runs a
 # command.
 
 _T = TypeVar("_T")

@@ -1,4 +1,4 @@
-"""Files, memory and MCP tools behind the gate."""
+"""Files, memory and MCP servers as tools get them: every call passes the gate before it reaches the backend."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ from tools.ports import (
     real_path,
 )
 from tools.result import ToolResult
-
-# Files as tools get them: every call passes the gate before it reaches the backend.
 
 _WRITABLE = 0o222
 
@@ -217,9 +215,6 @@ def _noted(take_back: TakeBack) -> Iterator[None]:
         raise
 
 
-# What is remembered over sessions, as tools get it: every change passes the gate first.
-
-
 class GatedMemory:
     """A `Memory` that asks before a change is made."""
 
@@ -240,8 +235,6 @@ class GatedMemory:
         self._gate.authorize(WriteMemory(change.target, change.path, change.before, change.after))
         return self._inner.commit(change)
 
-
-# MCP servers as tools get them: every call passes the gate first.
 
 READ = "resources/read"
 """What reading a resource is called where tools are named: no tool can have that name for a model."""

@@ -1,4 +1,14 @@
-"""Git on this program's own behalf, so that nothing in a repository makes it run a program or reach a host."""
+"""Runs git on this program's own behalf, so that nothing in a repository makes it run a program or reach a host.
+
+A repository's settings can name programs in dozens of ways, and a reader of ours would understand them differently
+than git does. So git never reads them: it is given a directory of ours as its repository, with settings that we wrote
+and links to the objects, references and index of the one that it is to look at. Neither settings, hooks and
+attributes of that repository nor the user's own are read, it finds no repository by walking up, and it contacts
+nobody. What is left of risk is in its readers of objects and of the index: it runs in the read-only sandbox without
+network, wherever one works.
+
+Sources: gitrepository-layout(5), git(1) "Environment Variables", git-new-workdir of git's contrib directory.
+"""
 
 from __future__ import annotations
 
@@ -31,20 +41,6 @@ from tools.web.addresses import inside_by_name
 if TYPE_CHECKING:
     from tools.environments.sandbox.port import Sandbox
 
-
-# Runs git on this program's own behalf, so that nothing in a repository makes it run a program or reach a host.
-#
-# A repository's settings can name programs in dozens of ways, and a reader of ours would understand them
-# differently
-# than git does. So git never reads them: it is given a directory of ours as its repository, with settings that we
-# wrote
-# and links to the objects, references and index of the one that it is to look at. Neither settings, hooks and
-# attributes of that repository nor the user's own are read, it finds no repository by walking up, and it contacts
-# nobody. What is left of risk is in its readers of objects and of the index: it runs in the read-only sandbox
-# without
-# network, wherever one works.
-#
-# Sources: gitrepository-layout(5), git(1) "Environment Variables", git-new-workdir of git's contrib directory.
 
 _SETTINGS = (
     "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.pager=cat",
@@ -421,7 +417,7 @@ class Git:
                     forget()
 
 
-# The state of a git repository: branch, last commit, changes. Looked at once, for a short time.
+# The state of a repository: branch, last commit, changes. Looked at once, for a short time.
 
 _STATUS = (
     "--no-pager", "--literal-pathspecs", "status", "--porcelain=v2", "--branch", "--untracked-files=normal",

@@ -1,4 +1,8 @@
-"""No command outlives this program: process groups, marks in the environment, and a guardian for when we are killed."""
+"""Makes sure that no command outlives this process, however it ends: even a kill -9 of it.
+
+Process groups are ended with a signal; what has left its group is found by a mark in its environment; and a small
+process of ours, the guardian, ends them all when we are gone.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from tools.os_compat import SIGKILL
-
-# Signals to a whole process group.
 
 _TASKKILL_SECONDS = 10.0
 
@@ -72,10 +74,8 @@ def group_is_alive(group: int) -> bool:
 
 # Finds processes by a mark in the environment that they were started with.
 #
-# A program may leave its process group and its session (`setsid`, a daemon), and still has the environment that
-# it
-# inherited; or it has thrown that away, and is still in its session. Who does both is found only by a thread that
-# the
+# A program may leave its process group and its session (`setsid`, a daemon), and still has the environment that it
+# inherited; or it has thrown that away, and is still in its session. Who does both is found only by a thread that the
 # kernel lets signal no others. Linux only: elsewhere nobody else's environment can be read, and nothing is found.
 
 VARIABLE = "HERMES_COMMANDS_OF"
@@ -185,11 +185,9 @@ def _facts(pid: int, name: str) -> bytes:
         return file.read()
 
 
-# Makes sure that no command outlives this process, however it ends: even a kill -9 of it.
-
 log = logging.getLogger(__name__)
 
-# Reads «+GROUP» and «-GROUP» lines; the end of its input means that the process it serves is gone.
+# Reads lines `+GROUP` and `-GROUP`; the end of its input means that the process it serves is gone.
 _SCRIPT = """
 trap '' TERM INT HUP QUIT PIPE TSTP TTIN TTOU
 groups=' '
@@ -339,9 +337,6 @@ class Guardian:
             helper.kill()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 helper.wait(_END_SECONDS)
-
-
-# The process groups that one session's commands have started and that may still be alive.
 
 
 class SessionGroups:

@@ -1,4 +1,4 @@
-"""HTTP for tools, behind the gate: requests, bodies, searches without a key."""
+"""HTTP for tools: redirects followed by hand, every address checked, connected to and nothing else, under limits."""
 
 from __future__ import annotations
 
@@ -129,8 +129,6 @@ def _too_big(url: str, what: str, max_bytes: int) -> WebError:
         "size",
     )
 
-
-# HTTP for tools: redirects followed by hand, every address checked, connected to and nothing else, under limits.
 
 Allow = Callable[[ReachHost], object]
 """Returns when the host may be reached; raises Denied or ToolInterrupted."""

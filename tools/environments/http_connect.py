@@ -1,4 +1,4 @@
-"""Connections for HTTP: hosts looked up, addresses checked, proxies, deadlines."""
+"""Connections for HTTP: names looked up, addresses checked, proxies, and deadlines that end with the turn."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt, WebError
 from tools.web.addresses import Target, inside_by_name
-
-# How long a request may still take, and whether its turn is still on.
 
 
 class Deadline:
@@ -72,7 +70,7 @@ class Deadline:
             self._end += self._clock() - start
 
 
-# Looking up a name and connecting to exactly the addresses that were found; both end with the turn.
+# Looking up a name, and connecting to exactly the addresses that were found.
 
 LookUp = Callable[[str, int], Sequence[str]]
 """A host's addresses, as text, in the order of preference; OSError where there is none."""
@@ -194,8 +192,7 @@ def _wait_until_connected(connection: socket.socket, timeout: float, deadline: D
 
 # Which proxy a request goes through, as the environment says: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
 #
-# Where there is a proxy, it looks the name up again, so what is checked here cannot bind it: a name that leads
-# inside
+# Where there is a proxy, it looks the name up again, so what is checked here cannot bind it: a name that leads inside
 # from here is refused, and what leads inside only from there is the proxy's to refuse.
 
 _PORT = 80

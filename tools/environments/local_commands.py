@@ -1,4 +1,4 @@
-"""Commands and background processes on this machine."""
+"""Commands and background processes on this machine. No policy here: `gated_commands` stands in front."""
 
 from __future__ import annotations
 
@@ -30,9 +30,6 @@ from tools.shell.session import (
 if TYPE_CHECKING:
     from tools.environments.background_process import BackgroundProcess
     from tools.environments.sandbox.port import Confinement, Sandbox
-
-
-# Commands on this machine. No policy here: `gated_commands` stands in front.
 
 
 class LocalEnvironment:
@@ -186,8 +183,6 @@ class LocalEnvironment:
         refused = looks_denied(outcome, spec.confinement, by_network, spec.cwd)
         return replace(outcome, refused=refused, unreached=by_network)
 
-
-# A session's background processes on this machine. No policy here: `gated_processes` stands in front.
 
 log = logging.getLogger(__name__)
 

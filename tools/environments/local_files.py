@@ -1,4 +1,4 @@
-"""Files on this machine's disk. No policy here: `gated_files` stands in front."""
+"""Files on this machine's disk. No policy here: `gated_ports` stands in front."""
 
 from __future__ import annotations
 

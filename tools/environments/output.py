@@ -1,4 +1,4 @@
-"""The output of commands, bounded, and files for the rest of it."""
+"""The output of commands: its beginning and its end in bounded memory, and a file for all of it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from pathlib import Path
 from tools.os_compat import O_CLOEXEC, O_NOFOLLOW
 from tools.result import MAX_SHOWN_CHARS, SavedOutput
 from tools.text.terminal_output import Overwritten
-
-# A file for output that is too long to show: made only when it is needed, bounded, for the user's eyes only.
 
 log = logging.getLogger(__name__)
 
@@ -83,9 +81,6 @@ def _opened(path: Path) -> int | None:
 def _write_all(descriptor: int, data: bytes) -> None:
     while data:
         data = data[os.write(descriptor, data) :]
-
-
-# Keeps the beginning and the end of a text that may be endless, in bounded memory.
 
 
 class OutputBuffer:

@@ -1,4 +1,13 @@
-"""Files that others run later: found below a session's directories, and what a change in one is about."""
+"""Files that others run later: found on disk around each confined command, and what a change in one is about.
+
+`tools.approval.persistence_paths` lists them. A look must cost next to nothing. So a directory is listed once, and
+again only when it has changed; all others are one call of the system's each. Nearest first, and within bounds: what
+tools have made (`node_modules`, `build` excepted) is entered only where the table leads into it, and after
+`_MOST_DIRECTORIES` the rest is not looked into.
+
+git's own directory is wherever git finds it: `.git` may be a file that says where, and the repository of a work tree
+shares its settings and hooks with others. A directory with HEAD, objects and refs is one too, whatever its name.
+"""
 
 from __future__ import annotations
 
@@ -136,10 +145,9 @@ def _value(text: str, at: int) -> tuple[str, int]:
     return "".join(value[:kept]), at
 
 
-# What a change in a place that others run later is about: some of these files programs write all day.
+# What a change is about: some of these files programs write all day.
 #
-# git keeps its settings in the file that also names programs; an editor notes its windows beside what it runs.
-# Only
+# git keeps its settings in the file that also names programs; an editor notes its windows beside what it runs. Only
 # what makes somebody run something else counts. What cannot be read to its end counts always.
 
 _CONFIGS = frozenset({"config", "config.worktree"})
@@ -211,18 +219,7 @@ def _new_settings(before: bytes, after: bytes, *, is_nested: bool) -> frozenset[
     )
 
 
-# Finds on disk what `tools.approval.persistence_paths` lists: before and after each confined command.
-#
-# A look must cost next to nothing. So a directory is listed once, and again only when it has changed; all others
-# are
-# one call of the system's each. Nearest first, and within bounds: what tools have made (`node_modules`, `build`
-# excepted) is entered only where the table leads into it, and after `_MOST_DIRECTORIES` the rest is not looked
-# into.
-#
-# git's own directory is wherever git finds it: `.git` may be a file that says where, and the repository of a work
-# tree
-# shares its settings and hooks with others. A directory with HEAD, objects and refs is one too, whatever its
-# name.
+# What is there.
 
 # Looked for by name, so that they are not lost among very many others.
 _HOOKS = (

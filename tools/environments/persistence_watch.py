@@ -1,4 +1,14 @@
-"""Watches the files that others run later while commands run, and puts them back."""
+"""Watches files of a workspace that others run later: what a confined command has changed is looked at afterwards.
+
+A sandbox can let a command write to a directory or not; few can let it make files everywhere in a workspace but in
+`.git/hooks`, and none knows which change of `.git/config` makes git run a program. So these places are compared
+before and after, and the person decides about what differs.
+
+A place may be a link, or lead elsewhere (`.git` may be a file that says where), and a command may have made it so.
+So a link in the way is itself one of the things compared. What is only found through something that the command has
+changed is shown and not touched: with that put back, nothing leads to it any more. Nothing that was not looked at
+before is put back at all: it may be the person's.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +40,7 @@ from tools.environments.persistence_paths import (
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_NOCTTY, O_NONBLOCK, set_mode
 
-# What was agreed to while a command runs: what calls of tools that a program makes were allowed to write, what
-# the
+# What was agreed to while a command runs: what calls of tools that a program makes were allowed to write, what the
 # person has seen on the command's own card, the files that the command names. Nobody is asked about it again.
 
 
@@ -105,20 +114,7 @@ class AgreedWrites:
         return agreed.digest == hashlib.sha256(content).digest()
 
 
-# Places in a workspace that others run later: what a confined command has changed there is looked at afterwards.
-#
-# A sandbox can let a command write to a directory or not; few can let it make files everywhere in a workspace but
-# in
-# `.git/hooks`, and none knows which change of `.git/config` makes git run a program. So these places are compared
-# before and after, and the person decides about what differs.
-#
-# A place may be a link, or lead elsewhere (`.git` may be a file that says where), and a command may have made it
-# so. So
-# a link in the way is itself one of the things compared. What is only found through something that the command
-# has
-# changed is shown and not touched: with that put back, nothing leads to it any more. Nothing that was not looked
-# at
-# before is put back at all: it may be the person's.
+# The comparison.
 
 _EXECUTABLE = 0o111
 _MOST_HELD = 200

@@ -1,4 +1,11 @@
-"""Which programs run: ours, found outside the workspace, and the Python of a project."""
+"""Finds the programs that run on this program's own behalf, and the Python that runs the programs of a project.
+
+Our own are git, rg, bwrap, ssh, a container engine, a browser, bash. An editor that was started from an activated
+environment has programs of the workspace first on its PATH, and a confined command can leave one in a temporary
+directory for the next session. So a program counts only where neither a session's directories nor a temporary
+directory hold it, or a link on the way to it. A program that the user's own settings name (`programs`) is used
+wherever it lies.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +18,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from tools.light_dataclass import dataclass
-
-# Finds the programs that run on this program's own behalf: git, rg, bwrap, ssh, a container engine, a browser,
-# bash.
-#
-# An editor that was started from an activated environment has programs of the workspace first on its PATH, and a
-# confined command can leave one in a temporary directory for the next session. So a program counts only where
-# neither
-# a session's directories nor a temporary directory hold it, or a link on the way to it. A program that the user's
-# own
-# settings name (`programs`) is used wherever it lies.
 
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - so they are called
 _MOST_LINKS = 40
@@ -129,7 +126,7 @@ def _folders(path: str | None) -> Iterator[str]:
     return (folder.rstrip("/") for folder in searched.split(os.pathsep) if folder.startswith("/"))
 
 
-def _is_program(path: str) -> bool:
+def _is_program(path: str | Path) -> bool:
     return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113 - several for each look
 
 
@@ -150,7 +147,7 @@ def _steps(path: str) -> Iterator[Path]:
             return
 
 
-# Which Python runs the programs of a project: the one that its person would use.
+# The Python of a project: the one that its person would use.
 
 _FOLDERS = (".venv", "venv")
 _NAMES = ("python3", "python")
@@ -183,7 +180,7 @@ def project_interpreter(cwd: Path, kept: Mapping[str, str | None], variables: Ma
     """
     for folder in _environments(cwd, kept, variables):
         for name in _NAMES:
-            if _is_python(path := folder / "bin" / name):
+            if _is_program(path := folder / "bin" / name):
                 return Interpreter(str(path), _shown(path, cwd))
     return system_interpreter(variables)
 
@@ -220,10 +217,6 @@ def _up_to_repository(cwd: Path) -> Iterator[Path]:
             yield from above
             return
     yield cwd
-
-
-def _is_python(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
 
 
 def _shown(path: Path, cwd: Path) -> str:

@@ -1,4 +1,8 @@
-"""The search program where there is no `rg`: its options, files, patterns, and what it prints."""
+"""A program that searches where there is no `rg`: it knows the options that are used here, and prints the same.
+
+It is started for each search: nothing here imports `dataclasses` or `pathlib`, which take longer than a search, and
+nothing but the standard library and `tools.text.globs`. Files over 64 MB are not searched.
+"""
 
 from __future__ import annotations
 
@@ -549,9 +553,7 @@ def _asked_for(globs: tuple[NamePattern, ...], path: str, is_folder: bool) -> bo
     return False if not is_folder and any(not glob.excludes for glob in globs) else None
 
 
-# The program: reads its options, lists files, finds in them, prints. Files over 64 MB are not searched.
-#
-# It is started for each search: nothing here imports `dataclasses` or `pathlib`, which take longer than a search.
+# The program: reads its options, lists files, finds in them, prints.
 
 _BLOCK = 1 << 18
 _CPU_SECONDS = 300

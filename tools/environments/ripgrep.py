@@ -1,4 +1,8 @@
-"""Search with ripgrep: its arguments, its events, near misses."""
+"""Searches a tree with ripgrep: which files match, in an order that stays, then the lines of one page.
+
+The first run only counts, in parallel over all files, so that totals are true and cost little memory. The second
+reads no more than the files that the asked page lies in.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ from tools.ports import Interrupt, NearMiss, SearchHit, SearchQuery, SearchResul
 from tools.settings import SearchSettings
 from tools.text.globs import GlobError, Wanted, settled, spread
 
-# What a query means in options of `rg`. `python_search.options` knows the same ones.
+# What a query means in options of `rg`; `python_search` knows the same ones.
 
 _NO_GIT = ("--glob", "!.git")
 # A line break, or an escape for one.
@@ -100,7 +104,7 @@ def _regex_of(text: str) -> str:
     return _EITHER_BREAK.join(re.sub(r"[\\.+*?()|\[\]{}^$#&~-]", r"\\\g<0>", line) for line in text.split("\n"))
 
 
-# Reads what `rg --json` prints: the matches of one page, as lines, with the lines around them.
+# What `rg --json` prints: the matches of one page, as lines, with the lines around them.
 
 # A match that spans more lines than this is cut short.
 _MAX_LINES_OF_MATCH = 40
@@ -259,11 +263,7 @@ def _is_binary(path: Path, start_of: Callable[[Path], bytes]) -> bool:
         return False
 
 
-# Searches a tree with ripgrep: which files match, in an order that stays, then the lines of one page.
-#
-# The first run only counts, in parallel over all files, so that totals are true and cost little memory. The
-# second
-# reads no more than the files that the asked page lies in.
+# The search.
 
 _T = TypeVar("_T")
 _COUNTED = re.compile(rb"([^\0]+)\0(\d+)\r?\n")

@@ -1,4 +1,8 @@
-"""Runs the search program, held to its directory."""
+"""Runs the program that searches, held to what was asked about: no shell, no stdin, killed at the time-out or cancel.
+
+Where there is no `rg`, a program of ours takes its place (`python_search`): it knows the options that are used here,
+prints the same, and is killed the same way. (In this process an endless regular expression would hold all threads.)
+"""
 
 from __future__ import annotations
 
@@ -67,12 +71,7 @@ def _resolved(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-# Finds the program that searches and runs it: no shell, no stdin, killed at the time-out or the cancel.
-#
-# Where there is no `rg`, a program of ours takes its place (`python_search`): it knows the options that are used
-# here,
-# prints the same, and is killed the same way. (In this process an endless regular expression would hold all
-# threads.)
+# The program and its run.
 
 # The user's own rg settings must not change what a search means.
 _ALWAYS = ("--no-config", "--no-ignore-messages", "--hidden", "--no-require-git", "--color=never")
@@ -82,7 +81,7 @@ _MAX_COMPLAINT_BYTES = 1 << 20
 # A file or directory that could not be opened; what else stands on stderr is about the arguments.
 _UNREADABLE = re.compile(r"^rg: \./.*?\(os error \d+\)\n?", re.MULTILINE | re.DOTALL)
 _WHY = re.compile(r"^error: (.+)$|^PCRE2: .* at offset \d+: (.+)$", re.MULTILINE)
-_OURS = str(Path(__file__).parents[2])
+_OURS = Path(__file__).parents[2]
 _CODE = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
@@ -192,7 +191,7 @@ def search_program() -> list[str]:
 
 def substitute() -> list[str]:
     """The command for where there is no `rg`."""
-    return [sys.executable, "-I", "-S", "-X", "utf8", "-c", _CODE, _OURS]
+    return [sys.executable, "-I", "-S", "-X", "utf8", "-c", _CODE, str(_OURS)]
 
 
 def _kill_at(deadline: float, process: subprocess.Popen[bytes], late: threading.Event) -> threading.Timer:
@@ -250,16 +249,12 @@ def _nothing() -> None:
     """Forget nothing: there was no interrupt to listen to."""
 
 
-# Keeps a search to what was asked about: it starts in a directory that is held open, and can read nothing
-# outside.
+# Where it runs: in a directory that is held open, and nothing outside can be read.
 #
-# A name that becomes a link after the look at it would lead the program elsewhere. So its start does not go by
-# names,
-# and where the kernel has Landlock, the program's reading ends at that directory (and at system files, for
-# itself).
+# A name that becomes a link after the look at it would lead the program elsewhere. So its start does not go by names,
+# and where the kernel has Landlock, the program's reading ends at that directory (and at system files, for itself).
 
 _NAME_ONLY = getattr(os, "O_PATH", os.O_RDONLY | O_NONBLOCK)
-_OUR_FOLDER = Path(__file__).parents[2]
 _SYSTEM = ("/usr", "/lib", "/lib64", "/lib32", "/etc/ld.so.cache", "/dev/null", "/sys/fs/cgroup", "/nix/store")
 _ELF = b"\x7fELF"
 _READ_FILE, _READ_DIR, _TCP = 1 << 2, 1 << 3, (1 << 0) | (1 << 1)
@@ -358,7 +353,7 @@ def _ruleset(ground: SearchGround, command: Sequence[str]) -> int:
         for place in (*_own_places(tuple(command)), *ignore_files(ground.path)):
             _allow(ruleset, place)
         if len(command) > 1:  # Python lists where it looks for modules; what stands in those files stays closed
-            _allow(ruleset, _OUR_FOLDER, _READ_DIR)
+            _allow(ruleset, _OURS, _READ_DIR)
     except BaseException:
         os.close(ruleset)
         raise
@@ -388,7 +383,7 @@ def _own_places(command: tuple[str, ...]) -> tuple[Path, ...]:
     """What the program needs for itself."""
     places = [*_SYSTEM, command[0]]
     if len(command) > 1:  # the substitute is Python, with code of ours
-        places += [sysconfig.get_path("stdlib"), os.path.join(sys.base_prefix, "lib"), str(_OUR_FOLDER / "tools")]  # noqa: PTH118
+        places += [sysconfig.get_path("stdlib"), os.path.join(sys.base_prefix, "lib"), str(_OURS / "tools")]  # noqa: PTH118
     return tuple(dict.fromkeys(Path(os.path.realpath(place)) for place in places))
 
 

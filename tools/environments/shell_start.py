@@ -1,4 +1,4 @@
-"""Starts shells for commands, and reads what they report of themselves at the end."""
+"""Starts shells, each in a process group of its own, and reads what they report of themselves at their end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tools.environments.sandbox.port import Confinement, Sandbox
 
 
-# Reads what `export -p` prints: names and values as a shell quotes them for itself.
+# What `export -p` prints: names and values as a shell quotes them for itself.
 
 # Compiled when they are first needed: a start should not pay for them.
 _LINE = rb"""
@@ -181,9 +181,6 @@ def _is_a_name(name: str) -> bool:
     return name.isascii() and name.isidentifier()
 
 
-# How a process ended, as the two things that it can be.
-
-
 def exit_of(returncode: int | None) -> tuple[int | None, str | None]:
     """The exit code, or the name of the signal (SIGKILL); neither while it is not known."""
     if returncode is None or returncode >= 0:
@@ -194,7 +191,7 @@ def exit_of(returncode: int | None) -> tuple[int | None, str | None]:
         return None, f"signal {-returncode}"
 
 
-# Starts shells: each in a process group of its own, at a pipe or a pseudo-terminal, and only once it is guarded.
+# The start: a shell runs its command only once it is guarded.
 
 Input = Literal["nothing", "pipe", "terminal"]
 """What a command reads from: the null device, a pipe of ours, or a pseudo-terminal of its own."""

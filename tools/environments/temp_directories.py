@@ -1,4 +1,4 @@
-"""Temporary directories, removed even after a kill."""
+"""Temporary directories of this process: what one that was killed has left is removed when the next is made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tools.os_compat import O_DIRECTORY, O_NOFOLLOW, lock, open_to_lock, own_user
 
-# Removes a directory that programs have filled, whatever they have put into it.
+# Removal of a directory that programs have filled, whatever they have put into it.
 
 _O_PATH: int = getattr(os, "O_PATH", 0)
 _OPEN = os.O_RDONLY | O_DIRECTORY | O_NOFOLLOW
@@ -95,9 +95,6 @@ def _remove(root: int, name: str) -> None:
     finally:
         os.close(inner)
     os.rmdir(name, dir_fd=root)
-
-
-# Temporary directories of this process: what one that was killed has left is removed when the next is made.
 
 
 class OwnDirectory:

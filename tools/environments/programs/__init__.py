@@ -1,1 +1,1 @@
-"""Programs on this machine: their interpreter, their start, and the calls that they make."""
+"""Programs that call tools: their start, and the calls that they make."""

@@ -1,4 +1,4 @@
-"""Answers a program's calls, and how such a program is started."""
+"""Starts programs that call tools, and answers the calls, one message each, over the socket that they inherit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tools.ports import CallTool, Interrupt
 from tools.result import ToolResult, reason_of
 from tools.settings import ProgramSettings
 
-# How a program is started: the shell command, and what the new interpreter is told over its socket.
+# The start: the shell command, and what the new interpreter is told over its socket.
 
 SIZE = struct.Struct(">I")
 """Stands before each message: how many bytes it has."""
@@ -82,7 +82,7 @@ def client_text() -> str:
     return Path(__file__).with_name("client.py").read_text("utf-8")
 
 
-# Answers the calls that a program makes, one message each, over the socket that it has inherited.
+# The answers.
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Programs that call tools on this machine, and the gate before them."""
+"""Programs that call tools on this machine: run as an environment of one, behind the gate."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ from tools.os_compat import SIGKILL
 from tools.ports import CallTool, CommandOutcome, CommandSpec, FileHistory, Interrupt, Program, ProgramOutcome
 from tools.settings import TerminalSettings
 from tools.shell.session import ShellCommand
-
-# Programs on this machine, as an environment of one: no policy here, `gated_programs` stands in front.
 
 _KILLED_SECONDS = 5.0
 

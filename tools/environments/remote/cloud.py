@@ -1,4 +1,9 @@
-"""Sandboxes of cloud services."""
+"""Sandboxes of cloud services as machines that sessions work on.
+
+A sandbox belongs to one session, is made when something is first asked of it, and ends with it. It costs money as
+long as it runs: so it ends by itself once its time is up, whatever becomes of this process, and what a process that
+was killed has left behind is removed when the next one makes its first.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +101,7 @@ class Cloud(Protocol):
 
     Attributes:
         title: what people call it.
-        sign_in: how one signs in to it, to complete «Sign in: …».
+        sign_in: how one signs in to it, to complete "Sign in: …".
     """
 
     title: str
@@ -221,13 +226,7 @@ def _quietly(end: object) -> None:
         log.debug("a script in a sandbox could not be ended: %r", problem)
 
 
-# A sandbox of a service as the machine that a session works on.
-#
-# A sandbox belongs to one session, is made when something is first asked of it, and ends with it. It costs money
-# as
-# long as it runs: so it ends by itself once its time is up, whatever becomes of this process, and what a process
-# that
-# was killed has left behind is removed when the next one makes its first.
+# The machine.
 
 _REMOVAL_SECONDS = 8.0
 _RESCUE_SECONDS = 60.0
@@ -373,7 +372,7 @@ def _size_of(streams: Streams) -> Size:
     return Size(size.lines or _SIZE.rows, size.columns or _SIZE.columns)
 
 
-# What the backends of services have in common.
+# What the backends of all services have in common.
 
 _MEGABYTES_OF_A_GIGABYTE = 1024
 _LIFETIME = 3600
@@ -464,11 +463,9 @@ def loaded(module: str) -> Any:
 
 # A script's plain bytes over a service that has only terminals for programs that read.
 #
-# The terminal is made raw; then a line with what is to be run is sent. A terminal has no end of input: so input
-# goes as
-# lines of text, which a loop of shell there decodes; one line says that there is no more, and one that the script
-# is to
-# end. What is printed stands between two marks that nobody knows beforehand.
+# The terminal is made raw; then a line with what is to be run is sent. A terminal has no end of input: so input goes
+# as lines of text, which a loop of shell there decodes; one line says that there is no more, and one that the script
+# is to end. What is printed stands between two marks that nobody knows beforehand.
 
 _READY_SECONDS = 60.0
 _LONGEST_LINE = 2_048

@@ -1,4 +1,4 @@
-"""Commands on another machine."""
+"""Commands on another machine. No policy here: `gated_commands` stands in front."""
 
 from __future__ import annotations
 
@@ -65,8 +65,6 @@ def cancellable(work: Callable[[], T], interrupt: Interrupt, where: str) -> T:
         raise problems[0]
     return found[0]
 
-
-# Commands on another machine. No policy here: `gated_commands` stands in front.
 
 _SIGNALLED = 128
 _LONGEST_STARTUP = 60.0

@@ -1,4 +1,8 @@
-"""The connection to another machine: made when it is first needed, and made again when it has broken off."""
+"""The connection to another machine: made when it is first needed, and made again when it has broken off.
+
+After it has broken off, what ran there is ended by its keeper. Each failure makes the next attempt wait longer, and
+who asks meanwhile hears the same error at once.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ from tools.environments.shell_start import read_exports
 from tools.errors import CommandError
 from tools.light_dataclass import dataclass
 
-# The seam to another machine: who knows how a script gets there, and says what went wrong on the way.
+# A machine: who knows how a script gets there, and says what went wrong on the way.
 
 
 class NotConnected(CommandError):
@@ -68,7 +72,7 @@ class Machine(Protocol):
 
     @property
     def name(self) -> str:
-        """What people call it: «me@build.example.org», «the container hermes-acp-1a2b»."""
+        """What people call it: "me@build.example.org", "the container hermes-acp-1a2b"."""
         ...
 
     def connect(self, script: str, streams: Streams) -> subprocess.Popen[bytes]:
@@ -180,13 +184,12 @@ def _give(selector: selectors.BaseSelector, stdin: IO[bytes], left: list[memoryv
         stdin.close()
 
 
-# The script that runs on the other machine as long as the connection lasts, and ends what was started there.
+# The keeper: a script on the other machine that runs as long as the connection lasts, and ends what was started
+# there.
 #
 # It reads lines from this process. When they end, however this process or the connection has ended, it kills what
-# still
-# runs: nothing outlives its session unseen. Each command is known by a token; the file `TOKEN.group` in its
-# directory
-# holds the number of its process group.
+# still runs: nothing outlives its session unseen. Each command is known by a token; the file `TOKEN.group` in its
+# directory holds the number of its process group.
 
 READY = b"hermes-ready "
 
@@ -234,11 +237,7 @@ rm -rf "$d"
 """Lines it reads: `mark MARK`, `signal NAME TOKEN`, `over TOKEN`; `alive` and `kill` are answered by a line."""
 
 
-# The connection to another machine: made when it is first needed, and made again when it has broken off.
-#
-# After it has broken off, what ran there is ended by its keeper. Each failure makes the next attempt wait longer,
-# and
-# who asks meanwhile hears the same error at once.
+# The connection.
 
 log = logging.getLogger(__name__)
 
@@ -579,7 +578,7 @@ class FarFacts:
 
     Attributes:
         home: the user's directory there.
-        system: as «Linux 6.1.0».
+        system: as "Linux 6.1.0".
         architecture: as `uname -m` tells it.
         shell: `bash` or `sh`.
         python: major and minor number of its python3; None where it has none.

@@ -24,11 +24,10 @@ from tools.environments.remote.session import shared_places, side_of, with_place
 from tools.errors import CommandError
 from tools.light_dataclass import dataclass
 
-# A container as the machine that a session works on, through the engine's program (docker or podman).
+# Docker and Podman: a container as the machine that a session works on, through the engine's program.
 #
 # A container belongs to one session. It ends with the session, unless it is to be kept; what a process that was
-# killed
-# has left behind is removed when the next one starts its first container.
+# killed has left behind is removed when the next one starts its first container.
 
 log = logging.getLogger(__name__)
 
@@ -367,10 +366,9 @@ def docker_backend(wanted: Wanted) -> Elsewhere:
     return with_places_there("docker", side, wanted, why_not, start=start, outlives=box.kept)
 
 
-# An instance of apptainer (or singularity) as the machine that a session works on, through its program.
+# Apptainer (or Singularity): an instance as the machine that a session works on, through its program.
 #
-# An instance belongs to one session and ends with it; what a process that was killed has left behind is stopped
-# when
+# An instance belongs to one session and ends with it; what a process that was killed has left behind is stopped when
 # the next one starts its first. Nobody needs to be root for one, and who is in it is who runs it.
 
 # The first instance of an image has to fetch and convert it.

@@ -1,4 +1,4 @@
-"""Files on another machine, through Python there or a plain shell; and sessions whose files are on two machines."""
+"""Files on another machine, asked for through a Python program there or a plain shell."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from tools.errors import CommandError, FileAccessError, FileChanged, FileMissing
 from tools.light_dataclass import dataclass
 from tools.ports import FileStat, FileSystem, Interrupt, SearchQuery, SearchResult, real_path
 
-# What is asked of another machine's files, one call at a time; two ways to answer it implement `FileCalls`.
+# The calls that are made of another machine's files, one at a time; two ways to answer them implement `FileCalls`.
+# The first is a program (`file_program.py`) that the python3 there runs.
 
 _HEAD = struct.Struct(">I")
 _HELLO = b"hermes-files\n"
@@ -223,7 +224,7 @@ def _program() -> bytes:
     return Path(__file__).with_name("file_program.py").read_bytes()
 
 
-# Files on another machine. No policy here: `gated_files` stands in front.
+# Files on another machine. No policy here: `gated_ports` stands in front.
 
 _MOST_BYTES = 256 * 1024 * 1024
 
@@ -363,10 +364,9 @@ def _refused(trying: str, path: Path, word: str, text: str) -> FileAccessError:
             return FileRefused(f"Could not {trying} {path}: it is {kind}, not a regular file.")
 
 
-# Files of a machine without python3: each call is a short script of POSIX shell and the usual small programs.
+# The second, for a machine without python3: each call is a short script of POSIX shell and the usual small programs.
 #
-# What is resolved and what is touched are two steps here: a link that somebody puts between the two is followed.
-# The
+# What is resolved and what is touched are two steps here: a link that somebody puts between the two is followed. The
 # content that a change was made from is compared by its SHA-256.
 
 _SECONDS = 120.0
@@ -523,7 +523,7 @@ def _told(do: str, output: bytes) -> tuple[Told, bytes]:
     return {}, data
 
 
-# The files of a session that works elsewhere: some directories are this machine's, all else is the other one's.
+# A session that works elsewhere: some directories are this machine's, all else is the other one's.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The scripts in which commands on another machine run, and the names of what is ours there."""
+"""The scripts around commands on another machine, and the names by which what is ours is found there."""
 
 from __future__ import annotations
 
@@ -17,14 +17,11 @@ from tools.environments.shell_start import REPORTING
 from tools.light_dataclass import dataclass
 from tools.shell.exit_codes import with_exit
 
-# The script around a command on another machine, and how its output tells the command's own from what is about
-# it.
+# The script around a command, and how its output tells the command's own from what is about it.
 #
-# The script reads one line: shell text that sets up and runs the command. So nothing of it, no variable and no
-# word, is
-# seen among the other machine's processes before it runs, and no limit on the length of arguments holds. The
-# output
-# comes first; behind a token that no command knows beforehand stand what the shell reports of itself and its
+# The script reads one line: shell text that sets up and runs the command. So nothing of it, no variable and no word,
+# is seen among the other machine's processes before it runs, and no limit on the length of arguments holds. The
+# output comes first; behind a token that no command knows beforehand stand what the shell reports of itself and its
 # status.
 
 _TOKEN_BYTES = 8
@@ -226,7 +223,7 @@ def leading(script: str, *, terminal: bool = False) -> str:
     return _LEADING.format(script=quoted(script), terminal="-c " if terminal else "")
 
 
-# Whose things on another machine are: names by which what a process that was killed left behind is found later.
+# Names that tell whose a thing is: what a process that was killed left behind is found by them later.
 
 PREFIX = "hermes-acp-"
 _MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))

@@ -1,4 +1,4 @@
-"""Searches on another machine: with its own rg, or with find and grep."""
+"""Searches of another machine's files: with its ripgrep, or else with its find and grep."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tools.ports import Interrupt, SearchHit, SearchQuery, SearchResult
 from tools.settings import SearchSettings
 from tools.text.globs import Wanted
 
-# Searches with find and grep, where there is no ripgrep: no ignore files, no lines around a match, ERE at worst.
+# With find and grep: no ignore files, no lines around a match, ERE at worst.
 
 _LINE = re.compile(r"(.+?):(\d+):(.*)", re.DOTALL)
 _FIND = "find {start} -name .git -prune -o -type f -print"
@@ -154,8 +154,6 @@ def _word(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-# Searches another machine's files: with its ripgrep, or else with its find and grep.
-
 # When this end lets go, its input ends there: then it is killed, for it may search on for long without a word.
 _HELD = """cd -P {folder} && [ "$(pwd -P)" = {folder} ] || {{ echo 'the directory is gone' >&2; exit 2; }}
 exec 3<&0
@@ -170,7 +168,7 @@ kill $c 2>/dev/null; exit $s
 
 @dataclass(frozen=True, slots=True)
 class FarGround:
-    """Implements `rg_process.Ground` in a directory of another machine."""
+    """Implements `search_process.Ground` in a directory of another machine."""
 
     link: Link
     folder: Path

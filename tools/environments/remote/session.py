@@ -1,4 +1,4 @@
-"""All that a session has on another machine."""
+"""All that a session has on another machine: its commands, its background processes and its files."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
 from tools.settings import ToolSettings
 from tools.shell.session import ShellMemory
-
-# All that a session has on another machine: its commands, its background processes and its files.
 
 FilesBy = Literal["auto", "python", "sh"]
 _OLDEST_PYTHON = (3, 7)
@@ -124,7 +122,7 @@ class FarSide:
             return self._calls
 
 
-# What a session on another machine needs besides its ports: where it works there, and what is looked at there.
+# Besides its ports: where it works there, and what is looked at there.
 
 _GIT = """
 command -v git >/dev/null && {{ cd {directory} && git {arguments} 2>/dev/null || exit 0; }}
@@ -254,7 +252,7 @@ class SharedSecrets(WorkspaceSecrets):
         return self._there.behind(command, cwd)
 
 
-# What backends have in common: a session in a place that shares its directories, or in one with files of its own.
+# For backends: a session in a place that shares its directories, or in one with files of its own.
 
 Wall = Literal["none", "container", "machine"]
 

@@ -1,4 +1,9 @@
-"""`terminal.backend: ssh`: the session works on another machine, over OpenSSH."""
+"""`terminal.backend: ssh`: the session works on another machine, through the system's OpenSSH client.
+
+One connection carries all sessions (ControlMaster). The user's own configuration holds (`~/.ssh/config`, the agent,
+known hosts). Nobody can be asked here: an unknown host key is an error, never accepted, and so is a sign-in that
+wants to be typed.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +25,6 @@ from tools.environments.remote.session import side_of, with_places_there
 from tools.environments.temp_directories import OwnDirectory
 from tools.errors import CommandError
 from tools.light_dataclass import dataclass
-
-# Another machine through the system's OpenSSH client: one connection that carries all sessions (ControlMaster).
-#
-# The user's own configuration holds (`~/.ssh/config`, the agent, known hosts). Nobody can be asked here: an
-# unknown
-# host key is an error, never accepted, and so is a sign-in that wants to be typed.
 
 # Servers allow ten sessions to a connection (MaxSessions), the keeper's among them.
 _MOST_SESSIONS = 9
@@ -255,9 +254,6 @@ class SshMachine:
         for stream in (master.process.stdin, master.process.stdout) if closes else ():
             if stream is not None:
                 stream.close()
-
-
-# `terminal.backend: ssh`: the session works on another machine, with that machine's files.
 
 
 def ssh_backend(wanted: Wanted) -> Elsewhere:

@@ -1,6 +1,6 @@
 """Recognises in what a command printed that its confinement, and nothing else, has kept it from something.
 
-A refusal by the sandbox looks like any other: «Permission denied». So each one is tried against this process, which
+A refusal by the sandbox looks like any other: "Permission denied". So each one is tried against this process, which
 is not confined: what it could do itself, the sandbox has refused; what it could not do either fails everywhere.
 """
 
@@ -59,19 +59,19 @@ _OTHER = tuple(
     )
 )
 _ANSWERED = re.compile(r"(?:the answer was no|the settings deny it)(?: \([^)]*\))?$")
-# «/bin/sh: 1: …», «/srv/a.py:12: …»: who complains, and where, is not what was refused.
+# "/bin/sh: 1: …", "/srv/a.py:12: …": who complains, and where, is not what was refused.
 _COMPLAINING = re.compile(r"(?<![\w.:/])(?:~|\.{1,2})?/[^\s:'\"]+:(?: ?line)? ?\d+:")
 
 
 def looks_denied(
     outcome: CommandOutcome, confinement: Confinement, by_network: Sequence[str] = (), cwd: Path | None = None
 ) -> str:
-    """What the sandbox kept a command from, in words that follow «it was kept from»; '' where it did not.
+    """What the sandbox kept a command from, in words that follow "it was kept from"; '' where it did not.
 
     Of a command that succeeded, only what is certain is told: a file named with the refusal.
 
     Args:
-        by_network: what the session's network refused it: «example.org:443: why».
+        by_network: what the session's network refused it: "example.org:443: why".
         cwd: where it ran, for paths that are relative.
     """
     failed = outcome.exit_code != 0

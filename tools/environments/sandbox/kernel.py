@@ -1,4 +1,7 @@
-"""The kernel's calls that sandboxes are made of, processes started from a confined thread, limits."""
+"""The Linux kernel's calls that confine the calling thread, and processes started from a thread that is confined.
+
+Nothing loads before the first call.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ from pathlib import Path
 
 from tools.environments.sandbox.port import Limits
 
-# The Linux kernel's calls that confine the calling thread and what it starts. Nothing loads before the first.
+if sys.platform != "win32":
+    import resource
 
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
 _SECCOMP_CALL = {"x86_64": 317, "aarch64": 277}
@@ -208,13 +212,11 @@ def _error() -> OSError:
     return OSError(number, os.strerror(number))
 
 
-# Starts a process from a thread that has given up its rights: what confines the thread confines the process.
+# A process is started from a thread that has given up its rights: what confines the thread confines the process.
 #
-# On Linux these restrictions belong to a thread and go to what it starts. So a thread is made for one start,
-# confines
-# itself, starts the process and is gone: no helper program, nothing that runs between fork and exec, and the
-# process is
-# a child of ours like any other.
+# On Linux these restrictions belong to a thread and go to what it starts. So a thread is made for one start, confines
+# itself, starts the process and is gone: no helper program, nothing that runs between fork and exec, and the process
+# is a child of ours like any other.
 
 _GONE_SECONDS = 2.0
 
@@ -287,9 +289,6 @@ def _is_gone(thread_id: int) -> bool:
 
 
 # Limits of what a process may use, set from outside before it begins.
-
-if sys.platform != "win32":
-    import resource
 
 
 def limit_process(pid: int, limits: Limits) -> None:

@@ -1,4 +1,4 @@
-"""Landlock rulesets and exceptions."""
+"""Landlock rulesets: what may be done with which files, as the kernel's bits."""
 
 from __future__ import annotations
 
@@ -16,14 +16,27 @@ from tools.environments.sandbox.port import Confinement
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW
 
-# Rules for files that Landlock only knows how to add: «all but these» becomes a rule for each that is spared.
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _REMOVE_DIR, _REMOVE_FILE = (1 << bit for bit in range(6))
+_MAKE_CHAR, _MAKE_DIR, _MAKE_REG, _MAKE_SOCK, _MAKE_FIFO, _MAKE_BLOCK, _MAKE_SYM = (1 << bit for bit in range(6, 13))
+_REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
+
+_READ = _EXECUTE | _READ_FILE | _READ_DIR
+_CHANGE = _WRITE_FILE | _TRUNCATE
+_ENTRIES = _REFER | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _MAKE_SOCK | _MAKE_FIFO | _MAKE_SYM
+_EVERYTHING = _READ | _CHANGE | _ENTRIES | _MAKE_CHAR | _MAKE_BLOCK | _IOCTL_DEV
+_USE = _READ_FILE | _CHANGE | _IOCTL_DEV
+_SINCE = {_REFER: 2, _TRUNCATE: 3, _IOCTL_DEV: 5}
+_NETWORK_SINCE, _SCOPES_SINCE = 4, 6
+
+_CONNECT_TCP = 1 << 1
+_ABSTRACT_SOCKETS, _SIGNALS = 1 << 0, 1 << 1
+
+# Rules for files that Landlock only knows how to add: "all but these" becomes a rule for each that is spared.
 #
-# Every step of a path is opened by itself and no symbolic link is followed: a command that can rename directories
-# on
+# Every step of a path is opened by itself and no symbolic link is followed: a command that can rename directories on
 # the way must not have its next one's rules put somewhere else.
 
-_FILE_EXECUTE, _FILE_WRITE, _FILE_READ, _FILE_TRUNCATE, _FILE_IOCTL = 1 << 0, 1 << 1, 1 << 2, 1 << 14, 1 << 15
-_OF_A_FILE = _FILE_EXECUTE | _FILE_WRITE | _FILE_READ | _FILE_TRUNCATE | _FILE_IOCTL
+_OF_A_FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _NAME_ONLY = O_NOFOLLOW | O_CLOEXEC | getattr(os, "O_PATH", 0)
 _LIST = os.O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
 _CHANGES = 0
@@ -187,24 +200,6 @@ class _Opened:
         self, kind: type[BaseException] | None, problem: BaseException | None, where: TracebackType | None
     ) -> None:
         os.close(self._descriptor)
-
-
-# Landlock rulesets: what may be done with which files, as the kernel's bits.
-
-_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _REMOVE_DIR, _REMOVE_FILE = (1 << bit for bit in range(6))
-_MAKE_CHAR, _MAKE_DIR, _MAKE_REG, _MAKE_SOCK, _MAKE_FIFO, _MAKE_BLOCK, _MAKE_SYM = (1 << bit for bit in range(6, 13))
-_REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
-
-_READ = _EXECUTE | _READ_FILE | _READ_DIR
-_CHANGE = _WRITE_FILE | _TRUNCATE
-_ENTRIES = _REFER | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _MAKE_SOCK | _MAKE_FIFO | _MAKE_SYM
-_EVERYTHING = _READ | _CHANGE | _ENTRIES | _MAKE_CHAR | _MAKE_BLOCK | _IOCTL_DEV
-_USE = _READ_FILE | _CHANGE | _IOCTL_DEV
-_SINCE = {_REFER: 2, _TRUNCATE: 3, _IOCTL_DEV: 5}
-_NETWORK_SINCE, _SCOPES_SINCE = 4, 6
-
-_CONNECT_TCP = 1 << 1
-_ABSTRACT_SOCKETS, _SIGNALS = 1 << 0, 1 << 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The sandbox of Landlock, with judges of what Landlock does not see and a reaper of orphans."""
+"""A sandbox of Landlock and seccomp: files by path, calls by number, connections by the session's network."""
 
 from __future__ import annotations
 
@@ -33,11 +33,9 @@ if TYPE_CHECKING:
     from tools.environments.sandbox.port import Confinement
 
 
-# Judges what Landlock does not see: changes of the mode and the owner of files, by the files that they would
-# change.
+# A judge of what Landlock does not see: changes of the mode and the owner of files, by the files that they change.
 #
-# The calls come from the kernel while the program waits. A file is opened by what the program named, looked at,
-# and
+# The calls come from the kernel while the program waits. A file is opened by what the program named, looked at, and
 # changed through that very handle: what the program does to the name meanwhile changes nothing.
 
 OWNERSHIP_CALLS = frozenset({"chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchown", "fchownat"})
@@ -176,7 +174,7 @@ def _base(place: str) -> int:
 
 
 def _as_seen_by(thread: int, path: str) -> str:
-    """A path that names «this process» as another process means it."""
+    """A path that names "this process" as another process means it."""
     if not path.startswith((_OWN_VIEW, _OWN_FILES)):
         return path
     process = _fact(thread, "Tgid:")[0]
@@ -205,10 +203,9 @@ def _fact(thread: int, name: str) -> list[str]:
     raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
 
 
-# Judges calls that schedule or limit processes by their number: a command may do so to its session's own only.
+# A judge of calls that schedule or limit processes by their number: a command may do so to its session's own only.
 #
-# The kernel lets every process of a user do it to all others of the user, and Landlock does not see it. What a
-# thread
+# The kernel lets every process of a user do it to all others of the user, and Landlock does not see it. What a thread
 # does to itself passes the filter of calls; here comes what names a process.
 
 
@@ -287,16 +284,13 @@ def _is_of_same_process(number: int, thread: int) -> bool:
     return os.path.exists(f"/proc/{thread}/task/{number}")  # noqa: PTH110 - plain and quick
 
 
-# Knows a session's commands, and what they have left, by something that no program can shed.
+# The warden knows a session's commands, and what they have left, by something that no program can shed.
 #
 # All confined commands of a session are started from one thread in a Landlock domain of its own: it can look into
 # nothing outside of it, and signal nothing there (from Landlock 6, Linux 6.12). Their domains lie in this one,
-# whatever
-# sessions and environments they make for themselves. So those that this thread can look into are exactly they,
-# and
-# those that it can signal; with an older kernel what is left is not found. What is to end before the session does
-# has a
-# domain of its own within that one.
+# whatever sessions and environments they make for themselves. So those that this thread can look into are exactly
+# they, and those that it can signal; with an older kernel what is left is not found. What is to end before the
+# session does has a domain of its own within that one.
 
 _SIGNALS_SINCE = 6
 _END_SECONDS = 5.0
@@ -427,7 +421,7 @@ def _serve(works: queue.SimpleQueue[_Work | None]) -> None:
         work.do()
 
 
-# A sandbox of Landlock and seccomp: files by path, calls by number, connections by the session's network.
+# The sandbox.
 
 _CONNECTIONS = frozenset({"connect", "listen"})
 _JUDGED = OWNERSHIP_CALLS | SCHEDULING_CALLS

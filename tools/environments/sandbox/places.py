@@ -1,4 +1,4 @@
-"""Places of the disk that a sandbox treats apart: hidden, protected, caches, scratch, the project's secrets."""
+"""Places on disk that a sandbox treats apart: secrets of the project, what is hidden, what may be changed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from tools.approval.sensitive import why_sensitive
 from tools.environments.sandbox.port import Level
 from tools.environments.temp_directories import OwnDirectory
 
-# Files of a workspace that hold credentials, as their names tell: what only looks need not see them, and the user
-# says whether other commands may.
+# The project's secrets: files that hold credentials, as their names tell. What only looks need not see them, and the
+# user says whether other commands may.
 #
-# Looked for in the session's directories and two levels below, which is where they are kept, where a command
-# runs, and
-# among its words. Each directory is read again when it has changed.
+# Looked for in the session's directories and two levels below, which is where they are kept, where a command runs,
+# and among its words. Each directory is read again when it has changed.
 
 _LEVELS = 2
 _MOST_DIRECTORIES = 60
@@ -195,15 +194,12 @@ def _read(directory: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 # Which places a confined command never sees, and which it may change besides the session's roots.
 #
-# Hidden is what is worth stealing: keys, sign-ins, and what other programs keep of the person. Settings that
-# everyday
+# Hidden is what is worth stealing: keys, sign-ins, and what other programs keep of the person. Settings that everyday
 # tools must read are hidden only while there is a secret in them.
 #
-# Writable are the caches of package managers and compilers, so that everyday work does not ask. They are shared
-# with
+# Writable are the caches of package managers and compilers, so that everyday work does not ask. They are shared with
 # the person's own builds: who fears that a confined build puts something bad into them switches them off. A place
-# whose
-# programs others start (`~/.local/bin`, `~/.cargo/bin`, the hooks of pre-commit) is never among them.
+# whose programs others start (`~/.local/bin`, `~/.cargo/bin`, the hooks of pre-commit) is never among them.
 
 DEVICES = tuple(Path("/dev", name) for name in ("null", "zero", "full", "random", "urandom", "tty"))
 """What a command may open of /dev. Not terminals: another one's keys could be read there. Not what sees or hears."""
@@ -476,9 +472,6 @@ def _touch(place: Path) -> None:
         place.touch(mode=0o600)
     except OSError:
         return
-
-
-# A directory of the sandbox's own, for what programs put down and nobody keeps.
 
 
 class Scratch:

@@ -1,4 +1,4 @@
-"""What a sandbox is: limits, confinement, and one that is looked for when it is first needed."""
+"""What one command may do, and who sees to it: between those who run commands and the kernel's mechanisms."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from tools.light_dataclass import dataclass
-
-# What one command may do, and who sees to it: between those who run commands and the kernel's mechanisms.
 
 HOLDING = frozenset({"bubblewrap", "seatbelt"})
 """Mechanisms that can keep a single file of a writable directory from change."""
@@ -129,7 +127,7 @@ class Sandbox(Protocol):
         ...
 
 
-# A session's sandbox, made with its first command: to load and try one takes longer than to open a session.
+# A session's sandbox is made with its first command: to load and try one takes longer than to open a session.
 
 _T = TypeVar("_T")
 

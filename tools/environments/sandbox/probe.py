@@ -1,4 +1,4 @@
-"""Which sandbox works here, and the choice."""
+"""Finds out which sandboxes work here, by having each of them try to break out of itself; makes the best one."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from tools.environments.temp_directories import own_directory
 if TYPE_CHECKING:
     from tools.environments.sandbox.network.hosts import NetworkGuard
 
-
-# Finds out which sandboxes work here, by having each of them try to break out of itself.
 
 _SECONDS = 10.0
 _SIGNALS_SINCE = 6
@@ -119,7 +117,7 @@ def _run(sandbox: Sandbox, place: Path) -> str:
             process.wait()
 
 
-# The sandbox of a session: the best that works on this machine.
+# The choice.
 
 
 def make_sandbox(make_guard: Callable[[], NetworkGuard] | None = None) -> Sandbox | None:
@@ -136,7 +134,7 @@ def make_sandbox(make_guard: Callable[[], NetworkGuard] | None = None) -> Sandbo
 
 
 def why_none() -> str:
-    """Why no sandbox can be made here, in words that follow «it is not contained: »; '' if one can."""
+    """Why no sandbox can be made here, in words that follow "it is not contained: "; '' if one can."""
     tried = []
     for each in probe():
         if each.works:

@@ -1,4 +1,8 @@
-"""Seccomp: filters of the calls of programs, and notices of those that wait for an answer of ours."""
+"""Seccomp: which of the kernel's calls a confined command may not make, and which wait for an answer of ours.
+
+What files a command may open is Landlock's affair. This closes what Landlock does not see: sockets that are no
+stream, calls that only an attack on the kernel needs, and ways around the two.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,10 @@ from typing import Literal
 from tools.environments.sandbox.port import Network
 from tools.light_dataclass import dataclass
 
-# Seccomp filters as programs of the kernel's: calls that are refused or reported, by number and arguments.
+if sys.platform != "win32":
+    import fcntl
+
+# Filters as programs of the kernel's: calls that are refused or reported, by number and arguments.
 
 ALLOW = 0x7FFF0000
 NOTIFY = 0x7FC00000
@@ -262,10 +269,7 @@ def names_of(calls: frozenset[str], machine: str) -> Mapping[int, str]:
     return {number: name for name, number in numbers.items() if number is not None}
 
 
-# Which of the kernel's calls a confined command may not make, and of which the session's network is told.
-#
-# What files a command may open is Landlock's affair. This closes what Landlock does not see: sockets that are no
-# stream, calls that only an attack on the kernel needs, and ways around the two.
+# The filter of a command.
 
 OF_ONE_PROCESS = frozenset(
     {"prlimit64", "sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler"}
@@ -456,12 +460,9 @@ def _network(network: Network) -> Iterator[_Named]:
         yield name, (), refuse(errno.ENOSYS)
 
 
-# The kernel's calls behind the supervisor: seccomp user notification, and another process's memory and sockets.
+# Calls that wait: seccomp user notification, and another process's memory and sockets.
 #
 # seccomp_unotify(2), pidfd_getfd(2), proc_pid_mem(5). The calls are made with `fcntl` where Python has them.
-
-if sys.platform != "win32":
-    import fcntl
 
 Call = Literal["connect", "listen", "other"]
 

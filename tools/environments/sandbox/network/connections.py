@@ -1,4 +1,4 @@
-"""Connections made in a program's place; one question for each host."""
+"""Makes a program's connections in its place, to an address that nobody can change any more, if they may be made."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ from tools.environments.sandbox.network.sockets import Fence, NotFenced, OwnList
 from tools.errors import ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.web.addresses import IPAddress
-
-# The signal that nobody waits for an answer any more.
 
 
 class NobodyWaits:
@@ -100,7 +98,7 @@ class Place:
 
     @property
     def shown(self) -> str:
-        """As «example.org:443»."""
+        """As "example.org:443"."""
         return shown_place(self.host, self.port)
 
 
@@ -183,11 +181,9 @@ class Desk:
 
 
 def shown_place(host: str, port: int) -> str:
-    """As «example.org:443», «[::1]:80»."""
+    """As "example.org:443", "[::1]:80"."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
-
-# What confined commands wanted to reach and did not, for the outcome that the model and the person read.
 
 _MOST = 1_000
 
@@ -200,7 +196,7 @@ class Refusals:
         self._entries: list[tuple[int, str]] = []
 
     def add(self, command: int, what: str) -> None:
-        """Take down a refusal: «example.org:443: the person said no»."""
+        """Take down a refusal: "example.org:443: the person said no"."""
         with self._lock:
             if len(self._entries) < _MOST:
                 self._entries.append((command, what))
@@ -217,7 +213,7 @@ class Refusals:
             return tuple(dict.fromkeys(found))
 
 
-# Makes a program's connections in its place, to an address that nobody can change any more, if they may be made.
+# The connections.
 
 _FAMILY = struct.Struct("=H")
 _INET_SIZE, _INET6_SIZE = 8, 24

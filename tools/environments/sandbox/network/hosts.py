@@ -1,4 +1,4 @@
-"""The network that commands may have: its ports, the hosts, package registries."""
+"""The seams of the sandbox's network, and which hosts are reached without a question, and which never."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal, Protocol, Self
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
 
-# The seams of the sandbox's network: what the sandbox calls, and what asks the person.
+# The seams: what the sandbox calls, and what asks the person.
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class NetworkRules:
     Attributes:
         allow: may be reached without a question, private addresses too.
         deny: are never reached.
-        registries: whether the package registries of `registries.py` may be reached without a question.
+        registries: whether the package registries in this file may be reached without a question.
     """
 
     allow: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class HostGate(Protocol):
         Args:
             host: a name or an IP address; "localhost" for a service of this machine.
             interrupt: is set when nobody waits for the answer any more, as the program has ended.
-            inside: what the host is where it is not on the public internet, in words that follow «it is».
+            inside: what the host is where it is not on the public internet, in words that follow "it is".
         """
         ...
 
@@ -55,7 +55,7 @@ class Watched(Protocol):
     """The network of one command."""
 
     def refusals(self) -> tuple[str, ...]:
-        """What it tried to reach and did not, each once and in order: «example.org:443: the person said no»."""
+        """What it tried to reach and did not, each once and in order: "example.org:443: the person said no"."""
         ...
 
 
@@ -147,13 +147,10 @@ class NetworkGuard(Protocol):
 
 # Package registries: what builds fetch from. They are reached without a question, on the ports 80 and 443.
 #
-# A host is here if it hands out packages, and if what a command sends there is read by the registry alone. None
-# of them
-# is a drop box for anybody, but a command that has an account's token can publish there, and whoever runs the
-# host sees
-# what is asked for. So hosts on which anybody's files or programs live (object stores, code forges, content
-# networks
-# for all comers) are not here, nor are those that take uploads under a name of their own (upload.pypi.org).
+# A host is here if it hands out packages, and if what a command sends there is read by the registry alone. None of
+# them is a drop box for anybody, but a command that has an account's token can publish there, and whoever runs the
+# host sees what is asked for. So hosts on which anybody's files or programs live (object stores, code forges, content
+# networks for all comers) are not here, nor are those that take uploads under a name of their own (upload.pypi.org).
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +204,7 @@ REGISTRIES = (
 )
 
 
-# Which hosts are reached without a question, and which never.
+# What the user's settings say of hosts.
 
 Allowance = Literal["user", "listed", "no"]
 """Who says yes: the user's settings, our own lists (for public addresses), nobody."""

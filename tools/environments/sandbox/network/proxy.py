@@ -1,4 +1,4 @@
-"""The HTTP proxy of confined commands: requests read, checked, passed on."""
+"""The session's proxy: an HTTP proxy on a port of this machine, on a loop and a thread of its own."""
 
 from __future__ import annotations
 
@@ -561,8 +561,6 @@ def _git(proxy: str, base: Mapping[str, str]) -> dict[str, str]:
         f"GIT_CONFIG_VALUE_{count}": proxy,
     }
 
-
-# The session's proxy: an HTTP proxy on a port of this machine, on a loop and a thread of its own.
 
 log = logging.getLogger(__name__)
 

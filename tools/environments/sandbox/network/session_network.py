@@ -1,4 +1,4 @@
-"""The network of a session's commands: calls that the filter hands over are answered, and all its parts put together."""
+"""The network of one session's confined commands: the `NetworkGuard` port, and the supervisor behind it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tools.environments.sandbox.network.upstream import Reaching
 from tools.environments.sandbox.seccomp import Gone, Notification
 from tools.light_dataclass import dataclass
 
-# Answers the calls that a confined command's filter hands over: `connect` and `listen`, on a thread of its own.
+# The supervisor answers the calls that a command's filter hands over: `connect` and `listen`, on a thread of its own.
 
 log = logging.getLogger(__name__)
 
@@ -226,9 +226,6 @@ class Supervisor:
             os.close(self._listener)
         self._wake.close()
         self._sleep.close()
-
-
-# The network of one session's confined commands: the `NetworkGuard` port.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Who listens on this machine: the session's own listeners, and everybody else's."""
+"""Which sockets listen on this machine, which of them are the session's own, and a fence around those."""
 
 from __future__ import annotations
 
@@ -240,13 +240,11 @@ def is_of_this_machine(address: IPAddress) -> bool:
     return ipaddress.ip_address(source.partition("%")[0]) == address
 
 
-# Has a program's socket listen so that only this machine reaches it, whatever address it is bound to.
+# The fence: a program's socket listens so that only this machine reaches it, whatever address it is bound to.
 #
-# The program must not do it itself: its socket could be another one by then, with no fence around it. A filter on
-# the
+# The program must not do it itself: its socket could be another one by then, with no fence around it. A filter on the
 # socket (socket(7), SO_ATTACH_FILTER) sees every packet before a connection comes of it; connections that are
-# accepted
-# have it, too, and the program cannot take it off.
+# accepted have it, too, and the program cannot take it off.
 
 _ATTACH_FILTER, _LOCK_FILTER = 26, 44
 _LOAD, _EQUAL, _RETURN = 0x20, 0x15, 0x06

@@ -1,4 +1,4 @@
-"""What the proxy may reach, and its wires."""
+"""Decides what the proxy may connect to, asks where it has to, and makes the connections."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from tools.environments.sandbox.network.sockets import OwnListeners, is_of_this_
 from tools.light_dataclass import dataclass
 from tools.ports import WebError
 from tools.web.addresses import Inside, Target, inside, inside_by_name
-
-# Decides what the proxy may connect to, asks where it has to, and gives the addresses that were checked.
 
 _LOOK_UP_SECONDS = 20.0
 _PATIENCE = 3.0
@@ -49,7 +47,7 @@ class Wish:
 
     @property
     def shown(self) -> str:
-        """As «example.org:443»."""
+        """As "example.org:443"."""
         return shown_place(self.host, self.port)
 
 
