@@ -1,4 +1,4 @@
-"""A session's permissions: each question is asked once, a model may judge, and a plan is left with the person's yes."""
+"""A session's permissions: where its person, or a model in their place, is asked; and the end of a plan."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
 
-# Who may say yes in the person's place: a port, since a model is asked.
+# Who may say yes in the person's place.
 
 
 class Judge(Protocol):
@@ -47,7 +47,7 @@ class Judge(Protocol):
         ...
 
 
-# A session's permissions as they stand, and the one place where its person is asked.
+# The session's permissions.
 
 log = logging.getLogger(__name__)
 
@@ -423,7 +423,7 @@ def _wider_than(grant: Grant, question: Question) -> tuple[WiderAnswer, ...]:
     )
 
 
-# Leaving plan mode: the plan is shown to the person, whose answer says in which mode the session goes on.
+# Leaving plan mode: the person sees the plan, and says in which mode the session goes on.
 
 PLAN_NOTE = (
     "[Plan mode is on: read and think, change nothing. Commands run read-only and without network, and where no "

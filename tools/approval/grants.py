@@ -31,10 +31,8 @@ from tools.approval.scopes import CommandsLike, FilesBelow, Grant, OfServer, Sam
 from tools.light_dataclass import dataclass
 from tools.os_compat import same_directory
 
-# What was answered permanently, in the form in which it is stored and read by people.
-#
-# Only these kinds are ever kept; a record of another kind, or one that would not be offered today, allows
-# nothing.
+# Records: what was answered permanently, as it is stored and read by people. Only these kinds are ever kept; a record
+# of another kind, or one that would not be offered today, allows nothing.
 
 RecordKind = Literal[
     "run",
@@ -202,7 +200,7 @@ def grant_of(record: GrantRecord) -> Grant | None:
             return SameThing("own" if record.kind == "tool" else "search", (what,))
 
 
-# What the person has allowed for good: `permissions.yaml`, shared by every session and process of theirs.
+# The permanent ones: `permissions.yaml`, shared by every session and process of the person's.
 
 log = logging.getLogger(__name__)
 
@@ -367,7 +365,7 @@ def _counted(number: int) -> str:
     return "1 entry is" if number == 1 else f"{number} entries are"
 
 
-# What the person has answered for longer than once: exactly as far as the answer said, nothing wider.
+# All that was answered for longer than once: exactly as far as the answer said, nothing wider.
 
 
 @dataclass(frozen=True, slots=True)

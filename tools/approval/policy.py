@@ -1,4 +1,7 @@
-"""The one policy: `decide` says of any action whether it may happen, must be asked for, or must not happen."""
+"""The one policy: `decide` says of any action whether it may happen, must be asked for, or must not happen.
+
+It is a pure function of the action, the session's mode, the user's rules and the answers given so far.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ from tools.approval.rules import Hit, PermissionRule, RuleKind
 from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
 from tools.light_dataclass import dataclass
 
-# Which of the user's rules mean an action.
+# The user's rules that mean an action.
 
 _MEMORY = "memory"  # the tool, as a rule names it
 
@@ -208,9 +211,7 @@ def classify_input(data: str, *, at_prompt: bool = False) -> CommandClass:
     return replace(found, level="dangerous", why=found.why or _TYPES)
 
 
-# The one policy: `decide` says of any action whether it may happen, must be asked for, or must not happen.
-#
-# It is a pure function of the action, the session's mode, the user's rules and the answers given so far.
+# The decision.
 
 Mode = Literal["plan", "default", "accept_edits", "dont_ask"]
 EditPolicy = Literal["mode", "ask"]

@@ -16,7 +16,7 @@ from tools.errors import Denied, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
 
-# What the person is asked about an action, and what they answer.
+# The question, and the answer.
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class NobodyToAsk:
         return Answer(allowed=False, note="there is nobody to ask")
 
 
-# What is said when an action may not happen: to the model with what to do now, to the person without.
+# What is said of a refusal: to the model with what to do now, to the person without.
 
 _MOST_RULES = 3
 _NO_OTHER_WAY = "Do not try it again or another way; ask the user or go on without it."
@@ -217,8 +217,7 @@ def _from(project: Path, path: Path) -> Path:
     return path.relative_to(project) if path.is_relative_to(project) else path
 
 
-# What the person was asked on behalf of a call that makes others: for how long, which is not its own time, and in
-# vain how often.
+# Of a call that makes others: how long its questions took, which is not its own time, and how many were in vain.
 
 MOST_NOES = 5
 """After so many in a row nobody is asked any more for the call that they were for."""
@@ -318,7 +317,7 @@ class AskedTime:
             yield watch
 
 
-# The order in which calls that run side by side may ask the person: the order of the calls, not of their threads.
+# The order in which calls that run side by side may ask: that of the calls, not of their threads.
 
 
 class Line:
@@ -365,7 +364,7 @@ class Line:
             return all(batch[0] == call for batch in self._batches if call in batch)
 
 
-# How worker threads wait with their questions: one after the other, as long as there is something to ask.
+# Worker threads wait with their questions: one after the other, as long as there is something to ask.
 
 
 class OneAtATime:

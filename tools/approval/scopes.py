@@ -1,4 +1,4 @@
-"""What else an answer may cover: the scopes that a person can grant, and their words."""
+"""How far an answer reaches: this once, this same thing again, all commands or files like it, a whole server."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ from tools.approval.actions import (
 from tools.approval.commands.prefix import CommandPrefix, prefix_of
 from tools.approval.mcp_pins import ToolPin
 from tools.light_dataclass import dataclass
-
-# How far an answer reaches: this once, this same thing again, all commands or files like it, a whole server.
 
 Scope = Literal["once", "session", "prefix", "directory", "server", "web"]
 """`session` is the same thing for the rest of the session; the wider ones last as long."""

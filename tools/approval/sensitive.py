@@ -1,4 +1,7 @@
-"""Sensitive paths, and commands that print what is in files which they do not name."""
+"""Paths that hold keys, credentials or hooks: they ask even where other paths of a workspace do not.
+
+And the commands that print what is in files which they do not name: searches below directories, and git.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,9 @@ if TYPE_CHECKING:
     from tools.approval.commands.bash.reading import GitWords, Invocation
 
 
-# Which places hold secrets: the lists behind `sensitive`. All in lower case.
-#
-# A path in a list counts wherever it is: in the person's home, in another's, in a copy of one. On macOS and
-# Windows the
-# same programs keep their things elsewhere; those places are listed everywhere, as homes are mounted and copied.
+# The lists of places that hold secrets, all in lower case. A path in a list counts wherever it is in the person's
+# home, in another's, in a copy of one. On macOS and Windows the same programs keep their things elsewhere; those
+# places are listed everywhere, as homes are mounted and copied.
 
 _CHROMIUMS = (
     "google-chrome",
@@ -120,13 +121,8 @@ GUARDED_AT_ROOT = (
 """Paths of a system, as an expression for their beginning."""
 
 
-# Paths that hold keys, credentials or hooks: they ask even where other paths of a workspace do not.
-#
-# What holds a secret is listed in `sensitive_places`, what may only be changed with a question because others run
-# it
-# later in `persistence_paths`. A name in source code that only sounds like a secret (`credentials.py`) and a
-# template
-# (`.env.example`) are none.
+# What may only be changed with a question because others run it later is listed in `persistence_paths`. A name in
+# source code that only sounds like a secret (`credentials.py`) and a template (`.env.example`) are none.
 
 _Tails = Mapping[str, tuple[tuple[str, ...], ...]]
 
@@ -214,7 +210,7 @@ def _place(parts: list[str], tails: _Tails) -> str:
     return ""
 
 
-# Commands that print what is in files which they do not name: searches below directories, and git.
+# Searches below directories, and git.
 
 _SEARCHERS = frozenset({"rg", "ag", "ack", "ugrep", "rgrep"})
 _GREPS = frozenset({"grep", "egrep", "fgrep", "zgrep", "bzgrep", "xzgrep"})
@@ -313,7 +309,7 @@ def searches_below(command: str, cwd: Path) -> bool:
 
     True as well where it is not sure which options a program gets.
     """
-    from tools.approval.commands.bash.interpreter import read_command  # noqa: PLC0415 - much to load, and a start needs none of it
+    from tools.approval.commands.bash.interpreter import read_command  # noqa: PLC0415 - much to load
 
     for each in read_command(command, cwd).invocations:
         texts = [argument.text if argument.is_known else "-r" for argument in each.arguments]

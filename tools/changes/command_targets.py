@@ -1,4 +1,4 @@
-"""What a command is likely to change."""
+"""What a shell command is likely to change, read from its text. Nothing is executed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tools.changes.shell_reader import (
 )
 from tools.light_dataclass import dataclass
 
-# Collects the files that a command is likely to change.
+# The files that are collected.
 
 
 class Targets:
@@ -115,7 +115,7 @@ class Targets:
         return True
 
 
-# Which files the usual programs write, move or delete, by their command lines.
+# Files that the usual programs write, move or delete, by their command lines.
 
 Rule = Callable[[Arguments, Targets, Surroundings], None]
 
@@ -352,8 +352,6 @@ def formatted(formatter: Formatter, arguments: Arguments, targets: Targets, arou
         if argument and not argument.startswith("-"):
             targets.tree(argument, around, lambda name: name.endswith(formatter.suffixes), follows=True)
 
-
-# What a shell command is likely to change, read from its text. Nothing is executed.
 
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
 _KEYWORDS = frozenset(

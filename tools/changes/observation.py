@@ -1,4 +1,8 @@
-"""What a command has changed: the state before, the state after, moves and differences."""
+"""What a command has changed: a look at the files before it runs, another one after it, and the differences.
+
+The look before holds the contents of what the command names, of whatever else is small and near, and the facts of
+every file within the bounds. No look ever raises or writes: the command runs as it would without one.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ from tools.ports import CommandSpec
 __all__ = ["UNKNOWN_HASH", "ContentCache", "FileBefore", "FileDifference", "Observation", "ObservationLimits"]
 
 
-# Contents as they were before a command, so that what it changes without a word can be put back.
+# Contents as they were, so that what a command changes without a word can be put back.
 
 _MEGABYTE = 1_000_000
 
@@ -126,7 +130,7 @@ def _size(count: int) -> str:
     return f"{count >> 10} KB" if count < _MEGABYTE else f"{count // _MEGABYTE} MB"
 
 
-# Compares files with what they were before a command.
+# The files compared with what they were.
 
 
 class Comparison:
@@ -202,10 +206,8 @@ class Comparison:
 
 # Files that a command has moved: whoever takes it back must not remove the only copy of what cannot come back.
 #
-# A file that is new at its place may be one that went from another. Where the content from there is not held, it
-# is
-# read here, so that the file can come back. Where that cannot be, or nobody looked at where it came from, what is
-# new
+# A file that is new at its place may be one that went from another. Where the content from there is not held, it is
+# read here, so that the file can come back. Where that cannot be, or nobody looked at where it came from, what is new
 # is lost as well: it is left alone, and told.
 
 _MAY_BE_ONLY_COPY = "it may be the only copy of {}, which cannot be brought back"
@@ -304,11 +306,7 @@ def _lose(told: dict[str, FileDifference], path: str, reason: str) -> None:
     told[path] = replace(one, before=replace(one.before, content=None, lost=reason))
 
 
-# What a command has changed: a look at the files before it runs, another one after it, and the differences.
-#
-# The look before holds the contents of what the command names, of whatever else is small and near, and the facts
-# of
-# every file within the bounds. No look ever raises or writes: the command runs as it would without one.
+# The observation.
 
 # The look after the command may take so many times as long, and see so many times as much.
 _SECOND_LOOK = 4

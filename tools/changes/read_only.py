@@ -1,4 +1,9 @@
-"""Tells the commands that surely change no file, from their text."""
+"""Tells the commands that surely change no file, from their text.
+
+Whoever is not known to be harmless is not: a wrong "yes" would leave a change without a way back, a wrong "no" costs
+a few milliseconds. What may only be shown, never told, is refused too: options made by globs, by braces or by
+variables, for programs that have an option to write.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from tools.approval.commands.bash.wrappers import XARGS, wrapped_by
 from tools.changes.shell_reader import Redirect, Script, Simple, Word
 from tools.light_dataclass import dataclass
 
-# Tells the options of a command line from its operands, as the usual programs do.
+# The options of a command line and its operands, as the usual programs tell them apart.
 
 Arguments = tuple[str | None, ...]
 """Words of a command; None stands for what only the shell can know."""
@@ -273,12 +278,7 @@ CHECKED: Mapping[str, Check] = {
 }
 
 
-# Tells the commands that surely change no file, from their text.
-#
-# Whoever is not known to be harmless is not: a wrong "yes" would leave a change without a way back, a wrong "no"
-# costs
-# a few milliseconds. What may only be shown, never told, is refused too: options made by globs, by braces or by
-# variables, for programs that have an option to write.
+# The commands.
 
 _KEYWORDS = frozenset({"if", "then", "elif", "else", "do", "while", "until", "!", "{", "time", "fi", "done", "}"})
 _NOT_WRITTEN = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})

@@ -84,7 +84,7 @@ class Script:
     is_certain: bool
 
 
-# Reads the words of a shell text: quotes, escapes, variables, and the scripts inside of a word.
+# Words: quotes, escapes, variables, and the scripts inside of a word.
 
 _PLAIN = re.compile(r"[^ \t\n'\"`$\\;&|()<>]+")
 _PLAIN_QUOTED = re.compile(r"[^\"\\$`]+")
@@ -332,11 +332,8 @@ def _ansi(escape: re.Match[str]) -> str:
     return _ANSI_LETTERS.get(text, text)
 
 
-# Reads a shell text into simple commands. Nothing runs, every text can be read, and the effort is bounded.
-#
-# What is seldom in an agent's commands (arithmetic, arrays, functions, `case`) is not followed exactly; such a
-# script
-# is marked as not certain, and so is one that was too long to be read to its end.
+# The script. What is seldom in an agent's commands (arithmetic, arrays, functions, `case`) is not followed exactly;
+# such a script is marked as not certain, and so is one that was too long to be read to its end.
 
 _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
 _COMMENT = re.compile(r"#[^\n]*")

@@ -1,4 +1,4 @@
-"""Scans text that others wrote for injected instructions."""
+"""Looks through text that others wrote for attacks on the agent. It warns and blocks; it proves nothing harmless."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class Words:
             place = self.text.find(word, place + _STEP)
 
 
-# Looks through text that others wrote for attacks on the agent. It warns and blocks; it proves nothing harmless.
+# The scan.
 
 _BEFORE_LINE = re.compile(r"\W*\n")
 _BLOCKED: frozenset[Kind] = frozenset({"context", "skill", "memory"})

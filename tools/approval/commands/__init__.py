@@ -18,7 +18,7 @@ def classify_command(command: str, cwd: Path | None = None, roots: tuple[Path, .
         cwd: where it would run, absolute; relative paths count as inside where it is not known.
         roots: what the session may change, absolute; `cwd` where there are none.
     """
-    from tools.approval.commands.classification import classify  # noqa: PLC0415 - much to load, and a start needs none of it
+    from tools.approval.commands.classification import classify  # noqa: PLC0415 - much to load
 
     return classify(command, cwd, roots)
 

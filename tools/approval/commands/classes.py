@@ -9,7 +9,7 @@ from typing import Literal
 
 from tools.light_dataclass import dataclass
 
-# What a look at a command brings to light.
+# What is found in a command.
 
 Level = Literal["safe", "ordinary", "dangerous", "forbidden"]
 """How far a command reaches: proven to change nothing, contained by the sandbox, asked about, never."""
@@ -94,7 +94,7 @@ class Finding:
     place: str = ""
 
 
-# How far a command reaches, as `classify_command` says it: light, so that whoever only names it loads no judge.
+# How far it reaches.
 
 SOMEWHERE = Path("/srv/somewhere/project")
 """Stands for a directory that nobody has named: deep enough that a few `..` do not reach the root."""

@@ -1,4 +1,7 @@
-"""How far a command reaches: what it was read as, joined with what each part of it does."""
+"""How far a command reaches: what it was read as, joined with what each part of it does.
+
+With all families of dangers it takes a tenth of a second to load, so nothing that a start needs imports it.
+"""
 
 from __future__ import annotations
 
@@ -56,6 +59,7 @@ from tools.approval.commands.dangers.system import (
 )
 from tools.approval.commands.dangers.writing import judge_writing
 from tools.approval.commands.harmless import is_harmless
+from tools.approval.commands.scripts.awk_sed import judge_awk, judge_sed
 from tools.approval.commands.scripts.effects import (
     HIDDEN,
     INLINE,
@@ -68,13 +72,9 @@ from tools.approval.commands.scripts.effects import (
 )
 from tools.approval.commands.scripts.inline import Script, app_scripts, module_run_by, scripts_of
 
-# The texts of a command that patterns are searched in.
-#
-# Where the grammar has read it, they are the programs that it runs. Where it could not, the text is cut by hand:
-# as
-# written, without its disguises, and into the simple commands inside. Separators inside quotes cut as well, so
-# that a
-# text may show more commands than would run, and hardly ever fewer.
+# The texts that patterns are searched in: the programs that the grammar has read. What it cannot read is cut by hand,
+# as written and without its disguises. Separators inside quotes cut as well, so that a text may show more commands
+# than would run, and hardly ever fewer.
 
 _SUBSTITUTION = re.compile(r"\$\(|[()`]|(?<!\$)\{(?=\s)")
 _STATEMENT = re.compile(r"[;&|\n]+")
@@ -228,7 +228,7 @@ def _wrapped(rest: str, *, has_place: bool) -> Iterator[str]:
         yield _HIDDEN_LINE
 
 
-# All that is dangerous in one reading of a command.
+# What is dangerous in one reading.
 
 _FAMILIES: tuple[Callable[[Invocation, Scene], Iterator[Finding]], ...] = (
     judge_deletion,
@@ -255,7 +255,7 @@ _INTO_PODS = frozenset({"kubectl", "oc", "k3s", "microk8s", "k"})
 _EXEC = re.compile(r"(?:-\S+ (?:[^-\s]\S* )?)*exec(?: |$)")
 _NAMED = re.compile(rf"{UNKNOWN}(?:/[\w.-]+)*/[\w-]+(?:\.[\w-]+)*")
 _MAX_CHARS = 1_000
-_TOO_LONG = Finding("dangerous", "hidden", "is too long or too nested to be read")
+_UNREADABLE = Finding("dangerous", "hidden", "is too long or too nested to be read")
 _FED = Finding("dangerous", "inline script", "feeds text to an interpreter")
 
 
@@ -268,7 +268,7 @@ def findings_in(reading: Reading, scene: Scene) -> tuple[Finding, ...]:
             continue
         call = _shortened(whole)
         if call is not whole and any(".." in one.text for one in whole.arguments if "\n" not in one.text):
-            found.append(_TOO_LONG)
+            found.append(_UNREADABLE)
         if not (is_about_environment(call) and _is_filtered(whole, reading)):
             found.extend(_findings_of(call, scene))
     known = {replace(one, secrets=()) for one in found}
@@ -301,7 +301,6 @@ def _shortened(call: Invocation) -> Invocation:
 
 
 def _findings_of(call: Invocation, scene: Scene) -> Iterator[Finding]:
-
     if call.adds_unknown and not any(UNKNOWN in one.text for one in call.arguments):
         # With at least one of the arguments that nobody knows.
         call = replace(call, arguments=(*call.arguments, Argument(UNKNOWN, splits=True)))
@@ -344,7 +343,7 @@ def _of_doubt(doubt: Doubt) -> Finding:
     return Finding("dangerous", "hidden", doubt.why)
 
 
-# What a script inside a command would do.
+# What a script inside it would do.
 
 _Judge = Callable[[str, Effects], ScriptVerdict]
 _UNTOLD = Finding("dangerous", "inline script", INLINE)
@@ -401,20 +400,15 @@ def judge_script(
 
 
 def _judge_of(name: str, *, isolated: bool) -> _Judge | None:
-    """Who reads the language; loaded when it is first needed."""
-    # One import each: most commands hold no script.
+    """Who reads the language. Most commands hold no script: what nothing else needs is loaded with the first one."""
     match name:
         case "python":
             from tools.approval.commands.scripts.python_reader import judge_python  # noqa: PLC0415
 
             return lambda source, effects: judge_python(source, effects, isolated=isolated)
         case "awk":
-            from tools.approval.commands.scripts.awk_sed import judge_awk  # noqa: PLC0415
-
             return judge_awk
         case "sed":
-            from tools.approval.commands.scripts.awk_sed import judge_sed  # noqa: PLC0415
-
             return judge_sed
         case "sql":
             from tools.approval.commands.scripts.sql import judge_sql  # noqa: PLC0415
@@ -428,15 +422,11 @@ def _judge_of(name: str, *, isolated: bool) -> _Judge | None:
     return None
 
 
-# The judgement behind `classify_command`: what a command was read as, joined with what each part of it does.
-#
-# With all families of dangers it takes a tenth of a second to load, so nothing that a start needs imports it.
-
-_TOO_NESTED = Finding("dangerous", "hidden", "is too long or too nested to be read")
+# The judgement.
 
 
 def classify(command: str, cwd: Path | None = None, roots: tuple[Path, ...] = ()) -> CommandClass:
-    """As `classify_command`."""
+    """As `classify_command`, which loads this module: the class of `command`, by what it is and where it runs."""
     own = os.environ.get("HERMES_HOME", "").strip().rstrip("/")
     home = os.path.expanduser("~")  # noqa: PTH111 - text
     folders = tuple(map(str, roots or (cwd or SOMEWHERE,)))
@@ -462,7 +452,7 @@ def _classified(
         found.extend(_of_written_scripts(reading, cwd, roots))
         verdicts = [_judged(script, cwd, roots) for _, script in scripts_in(reading)]
     except RecursionError:
-        return _class_of([_TOO_NESTED])
+        return _class_of([_UNREADABLE])
     found.extend(finding for _, findings in verdicts for finding in findings)
     if kills_only_its_own(command, reading):
         found = [one for one in found if one.family != "processes" or one.level == "forbidden"]

@@ -1,4 +1,7 @@
-"""Which rules mean a command or an MCP call, by all that these name."""
+"""Which of the user's rules mean a command or a call of an MCP server, and which paths a refusal is about.
+
+They read commands, which takes a while to load: imported with the first command.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,9 @@ from tools.approval.commands.harmless import is_harmless
 from tools.approval.rule_patterns import denies_host, denies_path, fits, may_fit
 from tools.approval.rules import Hit, PermissionRule, RuleKind
 
-# What a command names: the paths and the hosts among its words, however they are written.
-#
-# A word may name a path in many ways: as it is, behind an option's letter or `=`, behind `HEAD:` or `@`, as a
-# pattern
-# that the shell expands, through a link. So the disk is looked at: a name that leads to what is denied means
-# that.
+# What a command names: the paths and the hosts among its words. A word may name a path in many ways: as it is, behind
+# an option's letter or `=`, behind `HEAD:`, as a pattern that the shell expands, through a link. So the disk is
+# looked at: a name that leads to what is denied means that.
 
 INTERPRETER = re.compile(
     r"(?:ba|z|da|k|fi|c|tc)?sh|(?:python|pypy|perl|ruby|node|nodejs|php|lua|deno|bun|tclsh|osascript|pwsh)[\d.]*"
@@ -136,11 +136,9 @@ def _as_far_as_known(text: str) -> str:
     return f"{known[: known.rfind('/') + 1]}{UNKNOWN}" if unknown else text
 
 
-# Rules about commands: each program that a command may run is looked at, as the shell would start it.
-#
-# A rule that allows covers a command only if each of its programs is covered, or is proven to be harmless, and
-# nothing
-# is left that cannot be read. A rule that denies hits if a single one fits, also behind `sudo`, `env` or `sh -c`.
+# Rules about commands. One that allows covers a command only if each of its programs is covered or proven to be
+# harmless, and nothing is left that cannot be read. One that denies hits if a single program fits, also behind
+# `sudo`, `env` or `sh -c`.
 
 # They change nothing about what the program behind them does.
 _SEE_THROUGH = frozenset({
@@ -253,9 +251,7 @@ def _word(argument: Argument) -> str:
     return UNKNOWN if argument.expands or argument.splits else argument.text
 
 
-# Which rules mean a command: those about commands, and those about the paths and hosts that it is given.
-#
-# It reads commands, which takes a while to load, so that it is imported with the first command.
+# Rules about commands, and about the paths and hosts that a command is given.
 
 _ABOUT_COMMANDS: frozenset[RuleKind] = frozenset({"run", "host", "read", "write", "delete"})
 
@@ -339,15 +335,9 @@ def _touches(rule: PermissionRule, invocation: Invocation, cwd: Path, roots: tup
     )
 
 
-# Which rules about files and hosts mean a call of an MCP server: those that mean what it is given.
-#
-# A server is no program of ours: neither a gate nor a sandbox stands between it and the files, and what it does
-# with a
-# name nobody sees. So a text that names what must not be read is denied. One that names what must not be changed,
-# or
-# has such a name among other words, may be meant for something else: that is asked about.
-#
-# It reads what commands are read with, which takes a while to load, so that it is imported with the first call.
+# Calls of an MCP server. It is no program of ours: neither a gate nor a sandbox stands between it and the files. So a
+# text that names what must not be read is denied; one that names what must not be changed, or has such a name among
+# other words, may be meant for something else and is asked about.
 
 _KINDS: frozenset[RuleKind] = frozenset({"host", "read", "write", "delete"})
 _CHANGES: frozenset[RuleKind] = frozenset({"write", "delete"})
@@ -438,8 +428,6 @@ def _hosts(text: str) -> Iterator[str]:
 
 
 # What a refused action named, and whether another would change that.
-#
-# It looks at the disk and reads commands, which takes a while to load: imported with the first refusal.
 
 _ONLY_MOVES = frozenset({"cd", "pushd", "popd"})
 _MOST_TEXTS = 200

@@ -1,4 +1,12 @@
-"""Whether one invocation is proven harmless: it changes nothing, reaches nobody and reveals no secret."""
+"""Whether one invocation is proven harmless: it changes nothing, reaches nobody and reveals no secret.
+
+Whoever is not known to be harmless is not. A wrong "yes" would run something nobody was asked about; after a wrong
+"no" the sandbox contains it, or the person is asked.
+
+Taken for harmless all the same: searches below an ordinary directory (`grep -r`) and links that lead to a secret,
+which are looked at when the command runs where no sandbox hides secrets; variables of the child's environment, which
+holds no keys; and programs on `PATH`.
+"""
 
 from __future__ import annotations
 
@@ -48,13 +56,10 @@ from tools.approval.commands.harmless_programs import (
 
 # The programs whose forms were proved: the options of each, and what its operands are.
 #
-# An option is listed only if it changes nothing, runs nothing, reaches nobody and reads no file but those that
-# are
+# An option is listed only if it changes nothing, runs nothing, reaches nobody and reads no file but those that are
 # checked. What GNU's programs and those of macOS understand differently was looked at for both. Left out are, for
-# example, `wc --files0-from`, `date -f`, `grep -R`, `diff -l` (runs pr), `fd -l` (runs ls), `rg -z` (runs
-# unpackers),
-# `ss -r`, `zstdcat -o`, `tree --fromfile`, `file -f`, `sort -T`; and programs that evaluate code, whatever they
-# get.
+# example, `wc --files0-from`, `date -f`, `grep -R`, `diff -l` (runs pr), `fd -l` (runs ls), `rg -z` (runs unpackers),
+# `ss -r`, `zstdcat -o`, `tree --fromfile`, `file -f`, `sort -T`; and programs that evaluate code, whatever they get.
 
 
 def _all(names: str, check: Check) -> dict[str, Check]:
@@ -417,18 +422,6 @@ def check_of(name: str, call: Call) -> Check | None:
         return always
     return PROGRAMS.get(name)
 
-
-# Whether one invocation is proven harmless: it changes nothing, reaches nobody and reveals no secret.
-#
-# Whoever is not known to be harmless is not. A wrong "yes" would run something nobody was asked about; after a
-# wrong
-# "no" the sandbox contains it, or the person is asked.
-#
-# Taken for harmless all the same: searches below an ordinary directory (`grep -r`) and links that lead to a
-# secret,
-# which are looked at when the command runs where no sandbox hides secrets; variables of the child's environment,
-# which
-# holds no keys; and programs on `PATH`.
 
 _SYSTEM_FOLDER = re.compile(r"(?:/usr)?(?:/local)?/s?bin/")
 _NOT_WRITTEN = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2"})

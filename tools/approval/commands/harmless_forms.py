@@ -1,4 +1,7 @@
-"""Proved forms: the options of a program that were looked at one by one, and what each of its words means."""
+"""Proved forms: the options of a program that were looked at one by one, and what each of its words means.
+
+A form lists what a program may be given. An option that is not listed, an abbreviated one included, is not proved.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from tools.approval.commands.scripts.effects import home
 from tools.approval.sensitive import why_sensitive
 from tools.light_dataclass import dataclass
 
-# Which paths of a command may hold secrets. Text alone, no disk: what is not known is not known to be open.
+# Paths that may hold secrets. Text alone, no disk: what is not known is not known to be open.
 
 _SECRET = re.compile(
     r"/(?:etc/(?:g?shadow|sudoers|master\.passwd|ssl/private|ssh|security|krb5\.keytab|kubernetes|ppp|wireguard"
@@ -132,10 +135,7 @@ def _fits_no_secret(pattern: str) -> bool:
     )
 
 
-# Proved forms: the options of a program that were looked at one by one, and what each of its words means.
-#
-# A form lists what a program may be given. An option that is not listed, an abbreviated one included, is not
-# proved.
+# Forms.
 
 Kind = Literal[":", "@", "~", "<"]
 """What a word is to a program.

@@ -1,4 +1,4 @@
-"""Programs that only look, by checks of their own: git, the shell's own words, and those with a language of their own."""
+"""Checks of programs that only look: git, the shell's own words, programs with a language of their own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tools.approval.commands.harmless_forms import (
 from tools.approval.commands.scripts.awk_sed import judge_awk, judge_sed
 from tools.approval.commands.scripts.effects import Effects
 
-# Programs whose words are a language of their own, or mean something else than `getopt` makes of them.
+# Programs whose words are a language, or mean something else than `getopt` makes of them.
 
 _FIND_FLAGS = re.compile(
     r"-(?:print0?|ls|prune|quit|depth|d|mount|xdev|noleaf|empty|true|false|nouser|nogroup|readable|writable|executable"
@@ -377,15 +377,10 @@ def _is_own(text: str | None) -> bool:
     return text is not None and _OWN_NAME.fullmatch(text) is not None and is_harmless_name(text)
 
 
-# The forms of git that only look.
-#
-# Left out is whatever makes git run a program by an option (`--ext-diff`, `--textconv`, `--filters`, `-O`,
-# `--open-files-in-pager`, `--show-signature`, `%G?`, `-c`, `--exec-path`, `--paginate`), write a file
-# (`--output`,
-# `merge-tree`), reach another machine (`fetch`, `ls-remote`, `remote show`, `archive --remote`), read a file that
-# an
-# option names (`blame --contents`, `-X FILE`, `-O FILE`) or work in another repository (`-C` elsewhere, `--git-
-# dir`).
+# git. Left out is whatever makes it run a program by an option (`--ext-diff`, `--textconv`, `--filters`, `-O`,
+# `--open-files-in-pager`, `--show-signature`, `%G?`, `-c`, `--exec-path`, `--paginate`), write a file (`--output`,
+# `merge-tree`), reach another machine (`fetch`, `ls-remote`, `remote show`, `archive --remote`), read a file that an
+# option names (`blame --contents`, `-X FILE`, `-O FILE`) or work in another repository (`-C` elsewhere, `--git-dir`).
 # What a repository's own settings have git run is asked about where nothing contains it.
 
 _GIT_DIFF = (

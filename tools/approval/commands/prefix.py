@@ -1,4 +1,9 @@
-"""The first words of a command, as what a person may allow: "always for `pytest …`"."""
+"""The first words of a command, as what a person may allow: "always for `pytest …`".
+
+Only a command that is surely a single one has such words, and only one that is not dangerous. What runs what its
+arguments name has none: `numactl …` would be everything. A grant covers later commands that begin with the same words
+in the same directory, are read as a single plain one again, and have nothing new that leads elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +18,9 @@ from tools.approval.commands import classify_command
 from tools.approval.sensitive import why_sensitive_to_write
 from tools.light_dataclass import dataclass
 
-# Which further words make of a command another one: options that name a program, a script or other settings.
-#
-# «Always `pytest …`» is a yes to the tests of a directory, not to `pytest -p evil`. What is known to change only
-# how
-# much is shown, or what is left out, may come along; what names code, settings, another place or another server
-# asks.
-# No list of options is ever complete, so what a word leads to is looked at as well (`command_operands`).
+# Further words that make another command of it. «Always `pytest …`» is a yes to the tests of a directory, not to
+# `pytest -p evil`: what is known to change only how much is shown, or what is left out, may come along; what names
+# code, settings, another place or another server asks.
 
 _SHORT = re.compile(r"-[AGHJ-NQSU-Zahi-nqsu-z]+\d*|-[jn]?\d+")
 # Long ones with one dash, as go has them; and what pytest is to sum up.
@@ -60,13 +61,8 @@ def is_switch(word: str) -> bool:
     return _SETTING.fullmatch(word) is not None and not sets_something(word)
 
 
-# What follows a command's first words: where the paths among it lead, as the disk has them.
-#
-# A name says little: a link below the directory may lead anywhere, and `cp a d` writes to whatever `d/a` leads
-# to. So
-# each path is resolved when a later command is looked at, and what is not sure to stay where it seems to be is
-# asked
-# about again.
+# Where the paths lead that follow: a link below the directory may lead anywhere, and `cp a d` writes to whatever
+# `d/a` leads to. So each path is resolved when a later command is looked at.
 
 # None that may name the directory that files go to in the same word, as `-tD` and `--target-directory=D` do.
 _PLAIN_OPTION = re.compile(r"-t|-[A-Za-su-z]+|--[a-z-]+|--(?!t)[a-z-]+=[\w,]+")
@@ -158,13 +154,7 @@ def real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-# The first words of a command, as what a person may allow: "always for `pytest …`".
-#
-# Only a command that is surely a single one has such words, and only one that is not dangerous. What runs what
-# its
-# arguments name has none: `numactl …` would be everything. A grant covers later commands that begin with the same
-# words
-# in the same directory, are read as a single plain one again, and have nothing new that leads elsewhere.
+# The first words.
 
 Words = tuple[str, ...]
 

@@ -2,7 +2,5 @@
 
 from __future__ import annotations
 
-# The sign for what only the shell can know.
-
 UNKNOWN = "\ufffc"
 """Stands in a text for each part that only the shell can know."""

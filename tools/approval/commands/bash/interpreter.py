@@ -578,9 +578,6 @@ def _positional(call: Call) -> tuple[str, ...] | None:
     return tuple(word.text if word.is_known else word.text.replace("*", UNKNOWN) for word in call.arguments)
 
 
-# From the text of a command to what it may run.
-
-
 def read_command(command: str, cwd: Path | None = None) -> Reading:
     """Read `command` as bash would: which programs it may run, and what cannot be known.
 

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from tree_sitter import Language, Node
 
 
-# What a shell command was read as: the programs that may run, and what could not be read.
-
-
 @dataclass(frozen=True, slots=True)
 class Argument:
     """One word after quotes, escapes, `$IFS`, `$'..'` and known variables are resolved.

@@ -7,7 +7,7 @@ import re
 from tools.approval.commands.bash.reading import Budget, check_depth
 from tools.light_dataclass import dataclass
 
-# Where the parts of a word end: quotes, escapes and expansions (bash manual, 3.1.2 and 3.5).
+# The parts of a word: quotes, escapes and expansions (bash manual, 3.1.2 and 3.5).
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN_IN_DOUBLE = re.compile(r'[^"\\$`]+')
@@ -119,11 +119,9 @@ class Lexer:
         return len(self.raw)
 
 
-# The skeleton of a script: its text with each word blotted out, so that the grammar sees only what joins the
-# words.
+# The skeleton of a script: its text with each word blotted out, so that the grammar sees only what joins the words.
 #
-# Heredocs, comments and continued lines are taken out of the text, so that places in text and skeleton are the
-# same.
+# Heredocs, comments and continued lines are taken out of the text, so that places in text and skeleton are the same.
 
 _KEYWORD = re.compile(
     r"(?:then|do|else|elif|if|while|until|\{|!|time|coproc|case|esac|for|select|function|\[\[|done|fi|\})"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tools.approval.commands.bash.scanner import Skeleton
 
 
-# What a shell knows at one place of its script: variables, functions, the directory.
+# Variables, functions and the directory at one place of a script.
 
 # A text, or the values of an array.
 Value = str | tuple[str, ...]

@@ -13,7 +13,7 @@ from tools.approval.commands.bash.reading import MAX_EXPANDED, MAX_TEXT, MAX_WOR
 from tools.approval.commands.bash.scanner import NAME, Lexer, Scanner
 from tools.approval.commands.bash.state import Scope, Value
 
-# The words that an expansion makes, while it goes on: where one ends and what is known of it.
+# Words while they are being expanded: where one ends, and what is known of it.
 
 _GLOB = re.compile(r"[*?]|\[[^\]]*\]|[+@!]\(")
 

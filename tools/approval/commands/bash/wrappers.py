@@ -1,4 +1,4 @@
-"""Programs that only run another program, and what they run."""
+"""Programs that run what their arguments name: wrappers of another command, and runners of code in other forms."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import re
 
 from tools.approval.commands.bash.reading import UNKNOWN, Argument
 from tools.light_dataclass import dataclass
-
-# Programs that run what their arguments name: wrappers of another command, and runners of code in other forms.
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +261,7 @@ RUNNERS: frozenset[tuple[str, ...]] = frozenset(
 reader could follow."""
 
 
-# Takes a wrapper off: its own arguments apart from the command that it runs.
+# Taking a wrapper off: its own arguments apart from the command that it runs.
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=([\s\S]*)", re.ASCII)
 _MAX_SUBCOMMAND_PLACE = 4

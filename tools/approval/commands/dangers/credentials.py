@@ -23,7 +23,7 @@ from tools.approval.commands.dangers.scene import (
 from tools.approval.commands.harmless_forms import looks_for_secrets
 from tools.approval.sensitive import why_sensitive
 
-# Reading what is secret: keys, credentials, other processes' memory, and the variables of the environment.
+# Reading secrets: keys, credentials, other processes' memory, and variables.
 
 # They show that a path is there, its name or its size; or their arguments are only words.
 _NO_CONTENT = frozenset({

@@ -226,7 +226,7 @@ def _mirrored(call: Invocation, scene: Scene) -> Iterator[Finding]:
     yield Finding("dangerous", "deletion", f"deletes what is only in {shown(target.text)}")
 
 
-# The forms of tools for disks that only look: told by the option or the verb that stands first, not by any word.
+# Tools for disks: the forms that only look, told by the option or the verb that stands first.
 
 _HELP = frozenset({"--help", "--version", "-V", "-h", "help", "version"})
 

@@ -170,7 +170,7 @@ def _from_elsewhere(program: str, call: Invocation) -> Iterator[Finding]:
         yield Finding("dangerous", "remote code", "runs code that comes from elsewhere", outside=True)
 
 
-# What only the text of a command tells, because its reading keeps no names of variables and no substitutions.
+# What only the text tells: readings keep no names of variables and no substitutions.
 
 _REQUESTS = frozenset({
     "curl", "wget", "http", "https", "xh", "dig", "drill", "delv", "host", "nslookup", "ping", "ping6",

@@ -1,4 +1,4 @@
-"""What the programs of a command do together: scripts that are written and run, data that flows from one to another."""
+"""What the programs of a command do together: scripts written and then run, data that goes from one to another."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tools.approval.commands.dangers.writing import sources_and_target, unpacked
 from tools.approval.commands.scripts.inline import is_sql_client, language_of, script_file, script_files, scripts_of
 from tools.light_dataclass import dataclass
 
-# What `make`, `just` and `npm run` would run of a file whose text is known.
+# The tasks of files whose text is known: `make`, `just`, `npm run`.
 
 _RULE = re.compile(r"^([^\s#:=][^#:=]*)::?(?!=)([^#;]*)(?:;(.*))?")
 _ASSIGNED = re.compile(r"^(?:export\s+|override\s+)?([\w.-]+)\s*(?:[:?+!]|::)?=\s*(.*)")
@@ -342,7 +342,7 @@ def _text(call: Invocation, files: _Files) -> str | None:
     return f"{UNKNOWN}\n" if (makes_text or writes_text) and _targets(call) else None
 
 
-# What several programs of one command do together: fetched and then run, found and then deleted, written and run.
+# Programs that act together: fetched and then run, found and then deleted, written and run.
 
 _FETCHERS = frozenset({
     "curl", "wget", "wget2", "aria2c", "http", "https", "xh", "axel", "fetch", "lynx", "scp", "sftp", "nc",

@@ -10,7 +10,7 @@ from tools.approval.commands.bash.reading import UNKNOWN, Argument, Invocation
 from tools.approval.commands.classes import Finding
 from tools.approval.commands.dangers.scene import Scene, Words, shown, sort_words, texts
 
-# The words that tell what a client does, and the programs whose words mean something else.
+# The verbs of clients, and the programs whose words mean something else.
 
 DESTRUCTIVE = frozenset({
     "delete", "del", "destroy", "purge", "terminate", "unregister", "deregister", "prune", "remove", "rm",
@@ -207,7 +207,7 @@ PROJECT_TASKS = re.compile(
 )
 
 
-# Destruction of what is elsewhere, told by the verb rather than by the tool: `anything apps destroy x`.
+# Destruction told by the verb rather than by the tool: `anything apps destroy x`.
 
 _MAX_WORDS = 6
 _INTERPRETERS = frozenset({"dotnet", "python", "python3", "php", "node", "bundle", "ruby", "tsx", "ts-node"})
@@ -664,7 +664,7 @@ _JUDGES: Mapping[str, Callable[[Invocation], Iterator[Finding]]] = {
 }  # fmt: skip
 
 
-# Databases by their own clients. (SQL and scripts of them are read by `inline.py`.)
+# Databases by their own clients; SQL is a script (`inline.py`).
 
 _REDIS = re.compile(
     r"flush(?:all|db)|del|unlink|config|shutdown|debug|script|eval|evalsha|module|slaveof|replicaof|migrate"

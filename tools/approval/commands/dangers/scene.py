@@ -15,7 +15,7 @@ from tools.approval.persistence_paths import run_later
 from tools.approval.sensitive import why_sensitive
 from tools.light_dataclass import dataclass
 
-# Sorts what follows a program's name into options and operands, as the usual programs do.
+# Words: the options and operands of a call, as the usual programs sort them.
 
 _ABBREVIATED = 5  # `--rec` may stand for `--recursive`; shorter ones are more often something else
 
@@ -117,7 +117,7 @@ def _is_named(given: str, names: Collection[str]) -> bool:
     return len(given) >= _ABBREVIATED and any(name.startswith(given) for name in names if name.startswith("--"))
 
 
-# Where a path of a command leads: text alone, no disk.
+# Places: where a path leads. Text alone, no disk.
 
 Kind = Literal[
     "nothing", "disk", "device", "network", "own", "sensitive", "startup", "inside", "temporary", "system", "outside",
@@ -262,7 +262,7 @@ def has_glob(argument: Argument) -> bool:
     return argument.expands and _GLOB.search(argument.text) is not None
 
 
-# The directories without which a machine or a person has nothing left, however they are spelled.
+# What a machine or a person has nothing left without, however it is spelled.
 
 _SECOND_LEVEL = (
     "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/local", "/usr/share",

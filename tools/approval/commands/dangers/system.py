@@ -24,7 +24,7 @@ from tools.approval.commands.dangers.scene import (
 )
 from tools.approval.commands.harmless import is_harmless
 
-# The machine itself: services, power, users, packages of the system, the firewall, other rights, and processes.
+# The machine itself: services, power, users, packages, the firewall, other rights, processes.
 
 _RIGHTS = frozenset({
     "sudo", "doas", "su", "pkexec", "runuser", "chroot", "nsenter", "unshare", "setpriv", "gosu", "su-exec",
@@ -436,7 +436,7 @@ def _removed(words: Words, *, is_compose: bool) -> Iterator[Finding]:
         return
 
 
-# Publishing packages, and what comes back by itself: timers, start-up entries.
+# Publishing packages; timers and start-up entries.
 
 _PUBLISHES: Mapping[str, re.Pattern[str]] = {
     **dict.fromkeys(
@@ -574,7 +574,7 @@ def _sets_something(program: str, call: Invocation) -> bool:
     return len(words) > 1 and words[0] in {"config", "set"} and words[1] not in _SHOWS_SETTINGS
 
 
-# What outlives the project: settings of the desktop and the network, installed tools, stored caches.
+# Settings of the desktop and the network, installed tools, stored caches.
 
 _SETTINGS = "changes settings of the person's desktop"
 _MACHINE = "changes settings of the machine"

@@ -12,7 +12,7 @@ from tools.approval.commands.bash.reading import UNKNOWN, Argument, Invocation
 from tools.approval.commands.classes import Family, Finding
 from tools.approval.commands.dangers.scene import Kind, Place, Scene, Words, place_of, sort_words, texts
 
-# How programs are told where to write: by which of their options, and which of their words.
+# The tables: options and words that say where to write.
 
 # The options of a program whose values are written to: letters that take values, then those that are targets.
 OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -149,7 +149,7 @@ UNPACKERS: Mapping[str, tuple[str, tuple[str, ...], frozenset[str]]] = {
 }
 
 
-# Which paths a program writes to, by its arguments.
+# The paths that a program writes to.
 
 _HERE = Argument(".")
 
@@ -407,7 +407,7 @@ _SPECIAL: Mapping[str, Callable[[Invocation], Iterator[Argument]]] = {
 }  # fmt: skip
 
 
-# Writing to what other programs, the system or this agent live on, by redirection or by any program that writes.
+# What must not be written: what other programs, the system or this agent live on.
 
 _OUTPUTS = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
 _DESCRIPTOR = re.compile(r"\d+-?|-")

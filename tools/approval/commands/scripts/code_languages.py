@@ -613,8 +613,6 @@ R = Language(
 )
 
 
-# The languages that are judged by tables.
-
 LANGUAGES: Mapping[str, Language] = {
     "javascript": JAVASCRIPT, "perl": PERL, "ruby": RUBY, "php": PHP, "lua": LUA, "r": R,
 }  # fmt: skip

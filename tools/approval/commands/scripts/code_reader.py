@@ -468,7 +468,7 @@ def _mode(call: Call, place: int) -> str:
     return written.lower().removeprefix("0o")
 
 
-# Goes through a script, name by name, and notes its effects by the tables of its language.
+# The reader.
 
 _MAX_CHARS = 16_000
 _MAX_TOKENS = 6_000

@@ -1,4 +1,7 @@
-"""The effects of scripts, told as the shell commands that do the same: so one judge decides about both."""
+"""The effects of scripts, told as the shell commands that do the same: so one judge decides about both.
+
+`os.remove("a")` is `rm -- a`. What the script's text does not tell is `UNKNOWN` in the command.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from tools.approval.commands.classes import Classify, Finding, Level
 from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
 from tools.light_dataclass import dataclass
 
-# What a look at a script brings to light.
+# Verdicts.
 
 INLINE = "runs an inline script"
 
@@ -53,7 +56,7 @@ def dangerous(finding: Finding) -> ScriptVerdict:
     return verdict_of((finding,), is_proven=False)
 
 
-# Tables of names, written as texts with blanks between.
+# Tables of names are written as texts with blanks between.
 
 T = TypeVar("T")
 
@@ -95,10 +98,6 @@ def names_secret(text: str) -> bool:
         return False
     return bool(_SECRET.search(text)) or (bool(why_sensitive(Path(text))) and not _OFTEN_SKIPPED.search(text))
 
-
-# The effects of scripts, told as the shell commands that do the same: so one judge decides about both.
-#
-# `os.remove("a")` is `rm -- a`. What the script's text does not tell is `UNKNOWN` in the command.
 
 Strong = Literal["dangerous", "forbidden"]
 # More than a person would read: whoever has so many hides one among them.

@@ -12,7 +12,7 @@ from tools.approval.commands.dangers.remote import LOCAL
 from tools.approval.commands.dangers.scene import Words, sort_words, texts
 from tools.light_dataclass import dataclass
 
-# How interpreters, stream editors and clients of SQL are told what to run: by which of their options.
+# How interpreters, stream editors and clients of SQL are told what to run.
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ SQLITE_LONG_WITH_VALUE = (
 )  # fmt: skip
 
 
-# Finds the scripts inside a command: `python -c`, a heredoc into perl, a program of awk or sed, SQL for a client.
+# The scripts: `python -c`, a heredoc into perl, a program of awk or sed, SQL for a client.
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from tools.approval.commands.scripts.python_tables import (
     ALWAYS,
     EVALUATORS,
     GETTERS,
+    HARMLESS_METHODS,
     HIDING_ATTRIBUTES,
     LIKE_A_COMMAND,
     METHODS,
@@ -46,7 +47,6 @@ from tools.approval.commands.scripts.python_tables import (
     may_import,
     may_use,
 )
-from tools.approval.commands.scripts.python_tables import HARMLESS_METHODS as HARMLESS_METHODS
 from tools.approval.commands.scripts.python_values import Call, Names, calls_of, text_of
 from tools.approval.commands.scripts.sql import judge_sql
 
@@ -108,8 +108,6 @@ def _open(path: str, call: Call, place: int, effects: Effects) -> None:
 
 
 def _open_low(call: Call, effects: Effects) -> None:
-    import ast  # noqa: PLC0415 - only for one function
-
     flags = ast.dump(call.node.args[1]) if len(call.node.args) > 1 else ""
     effects.doubt()
     if any(flag in flags for flag in _WRITING_FLAGS) or not flags:
@@ -175,7 +173,7 @@ def _replace(thing: str, call: Call, effects: Effects) -> None:
     effects.starts((program, *words[1:]))
 
 
-# Goes through a script of Python and notes its effects.
+# The reader.
 
 _MAX_DEPTH = 6
 _OPEN_VARIABLES = re.compile(

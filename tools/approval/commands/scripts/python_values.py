@@ -16,7 +16,7 @@ from tools.approval.commands.bash.reading import UNKNOWN
 from tools.approval.commands.scripts.effects import at_home, home
 from tools.light_dataclass import dataclass
 
-# What the names of a script of Python stand for: modules and what is in them, and texts.
+# Names: modules and what is in them, and texts.
 
 _BUILTINS = frozenset(dir(builtins))
 _MAX_DEPTH = 40

@@ -389,8 +389,8 @@ def test_what_find_comes_upon_is_below_where_it_starts() -> None:
 
 def test_the_grammar_is_loaded_when_the_first_command_is_read() -> None:
     script = (
-        "import sys; from tools.approval.commands.bash.interpreter import read_command; assert 'tree_sitter' not in sys.modules;"
-        "read_command('ls'); assert 'tree_sitter_bash' in sys.modules"
+        "import sys; from tools.approval.commands.bash.interpreter import read_command;"
+        "assert 'tree_sitter' not in sys.modules; read_command('ls'); assert 'tree_sitter_bash' in sys.modules"
     )
 
-    subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[3])
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[5])
