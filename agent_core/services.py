@@ -24,7 +24,7 @@ from agent_core.providers.pricing import Spent
 from agent_core.sessions.records import KeptState
 from agent_core.turn import SoundHistory
 from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion, SessionRecall
-from tools.approval.approvals import Approvals
+from tools.approval.approvals import Approvals, PlanAnswer, propose
 from tools.context import Delegation, TodoItem
 from tools.errors import ToolError
 from tools.ports import Interrupt
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from agent_core.skills import SessionSkills
     from agent_core.telemetry.exporter import SessionTrace
     from agent_core.tool_calls import NestedCalls
-    from tools.approval.approvals import PlanAnswer
     from tools.memory_port import Memory
 
 
@@ -247,8 +246,6 @@ class TurnServices:
 
     def leave_plan(self, plan: str, tool_call_id: str, interrupt: Interrupt) -> PlanAnswer:
         """Show the plan to the person; on a yes the session goes on in the mode that they chose."""
-        from tools.approval.approvals import propose  # noqa: PLC0415 - few turns plan
-
         answer = propose(self._approvals, plan, tool_call_id, interrupt)
         if answer.mode is not None and self._callbacks.mode_callback is not None:
             self._callbacks.mode_callback(answer.mode)

@@ -162,7 +162,7 @@ _TYPES = "types into a running program"
 # Ctrl-C, Ctrl-D, Escape, Enter, backspace and the keys that move. Not Tab: to a shell it is a blank, with which a
 # command line can be typed in pieces that each look like an answer.
 _KEYS = re.compile(r"(?:[\x03\x04\x1b\r\n\x7f]|\x1b[\[O][A-Z0-9;~]{1,6})*")
-# One word, as «y», «2», «my-project», «q»: without blanks, slashes, quotes and whatever else makes it a command line.
+# One word, as "y", "2", "my-project", "q": without blanks, slashes, quotes and whatever else makes it a command line.
 _LETTER = re.compile(r"\w[\r\n]*")
 _ANSWER = re.compile(r"[\w.,:@+-]*[\r\n]*")
 

@@ -420,7 +420,7 @@ OVERRIDING: tuple[Pattern, ...] = (
 )
 
 
-# The main orders in other languages: «ignore the instructions before», «do not tell the user».
+# The main orders in other languages: "ignore the instructions before", "do not tell the user".
 
 
 def _override(inside: str, written: str) -> Pattern:

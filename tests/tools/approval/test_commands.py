@@ -224,9 +224,8 @@ def test_what_was_read_as_bash_is_not_searched_for_what_it_only_says():
 
 
 def test_a_pattern_of_the_users_is_looked_for_in_each_program_and_not_in_data(monkeypatch):
-    monkeypatch.setattr(
-        "tools.approval.commands.DANGEROUS_PATTERNS", [*DANGEROUS_PATTERNS, (r"^launch\b.*--now", "launches it")]
-    )
+    patterns = [*DANGEROUS_PATTERNS, (r"^launch\b.*--now", "launches it")]
+    monkeypatch.setattr("tools.approval.commands.classification.DANGEROUS_PATTERNS", patterns)
 
     assert classify_command("cd x && FORCE=1 launch a --now").why == "launches it"
     assert classify_command("sh -c 'launch a --now'").why == "launches it"

@@ -18,7 +18,7 @@ from tools.approval.commands import classify_command
 from tools.approval.sensitive import why_sensitive_to_write
 from tools.light_dataclass import dataclass
 
-# Further words that make another command of it. «Always `pytest …`» is a yes to the tests of a directory, not to
+# Further words that make another command of it. "Always `pytest …`" is a yes to the tests of a directory, not to
 # `pytest -p evil`: what is known to change only how much is shown, or what is left out, may come along; what names
 # code, settings, another place or another server asks.
 

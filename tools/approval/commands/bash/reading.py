@@ -127,7 +127,7 @@ class Reading:
     texts: tuple[str, ...] = ()
 
 
-# Why a command could not be read as a whole. Each follows «because it …».
+# Why a command could not be read as a whole. Each follows "because it …".
 
 HIDDEN_PROGRAM = "runs a program whose name is hidden"
 UNKNOWN_TEXT = "runs text that is not known"

@@ -99,6 +99,8 @@ def names_secret(text: str) -> bool:
     return bool(_SECRET.search(text)) or (bool(why_sensitive(Path(text))) and not _OFTEN_SKIPPED.search(text))
 
 
+# Effects.
+
 Strong = Literal["dangerous", "forbidden"]
 # More than a person would read: whoever has so many hides one among them.
 _MAX_COMMANDS = 60
