@@ -10,13 +10,11 @@ from typing import Any
 from acp_adapter.capabilities import ClientCapabilities
 from agent_core.errors import RequestError
 
-# How this process was started, and how a client starts it once more for `hermes-acp setup`.
+# Starting this process again for `hermes-acp setup`.
 #
-# Clients disagree on what the arguments of a terminal sign-in do: the protocol has them appended to the launch's
-# own,
-# the registry has them in their place. So they repeat as much of the launch as makes either way work, and what
-# was
-# repeated is taken off again. Only the standard library: every start may come by here.
+# Clients disagree on what the arguments of a terminal sign-in do: the protocol has them appended to the launch's own,
+# the registry has them in their place. So they repeat as much of the launch as makes either way work, and what was
+# repeated is taken off again.
 
 MODULE = "acp_adapter"
 SETUP_COMMAND = "setup"
@@ -111,7 +109,7 @@ def _profile(arguments: Sequence[str]) -> list[str]:
     return found
 
 
-# The ways to sign in that a client is offered. Light: `initialize` is answered with it before the SDK is loaded.
+# The methods that `initialize` offers.
 
 CONFIGURED = "hermes-configured"
 """Uses what is configured; succeeds where that is a usable model."""

@@ -200,7 +200,7 @@ def _lines(fragment: str) -> tuple[int, int] | None:
     return min(start, end), max(start, end)
 
 
-# How much of what a prompt links to is read.
+# How much is read.
 
 MIB = 1024 * 1024
 
@@ -227,7 +227,7 @@ class Limits:
     names: int = 200
 
 
-# A prompt as it was received: what can be used at once, and links that are still to be read.
+# A prompt whose links are still to be read.
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,7 @@ class Draft:
         return "\n\n".join(texts) if len(texts) == len(parts) else parts
 
 
-# A prompt's content blocks as the protocol has them, in our own words.
+# From content blocks to the parts of a prompt.
 
 Block: TypeAlias = (
     "TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock"
@@ -328,7 +328,7 @@ def _said(block: Block) -> SaidPart:
     assert_never(block)
 
 
-# What a prompt says as the model's content. What cannot be used is said in words, never dropped.
+# From the parts to what the model gets. What cannot be used is said in words, never dropped.
 
 _PDF = "application/pdf"
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
@@ -465,7 +465,7 @@ def _text(text: str) -> TextPart:
     return {"type": "text", "text": text}
 
 
-# What a person sent, as ACP content blocks again.
+# From the parts to content blocks again.
 
 
 def said_block(part: SaidPart) -> dict[str, Any]:

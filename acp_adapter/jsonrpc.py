@@ -1,4 +1,4 @@
-"""JSON-RPC messages as bytes and back: lines, errors for the client, and our own requests that wait for their answers."""
+"""JSON-RPC messages as bytes and back: lines, errors, and our own requests that wait for their answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import asyncio  # not at run time: the first answer must not wait for it
 
 
-# The one place where errors become JSON-RPC errors: a code, one line for people, never a secret or a traceback.
+# Errors: a code and one line for people, never a secret or a traceback. This is the only place that makes them.
 
 log = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ def _field_problem(item: object) -> str:
     return f"{where}: {item.get('msg', 'not of the right form')}"
 
 
-# JSON-RPC messages as bytes and back: what a line must be to be a message, and how a message becomes a line.
+# Messages: what a line must be to be one, and how one becomes a line.
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
@@ -263,9 +263,7 @@ def _strict(value: Any) -> Any:
     return value
 
 
-# Writing without waiting, and without touching the descriptor's flags, which other processes may share; and how
-# much
-# may be written that nobody has read.
+# Writing without waiting, and without touching the descriptor's flags, which other processes may share.
 
 if sys.platform == "linux":
     import fcntl
@@ -344,11 +342,8 @@ def _to_socket(fd: int) -> WriteNow:
     return write
 
 
-# Lines in and out of file descriptors, each by a thread of its own.
-#
-# Threads with blocking calls work alike for pipes, sockets, terminals and regular files, and leave the
-# descriptors'
-# flags alone, which other processes may share.
+# Lines in and out of file descriptors, each by a thread of its own. Threads with blocking calls work alike for pipes,
+# sockets, terminals and regular files.
 
 MAX_LINE = 64 * 1024 * 1024
 _CHUNK = 256 * 1024
@@ -520,7 +515,7 @@ class LineWriter:
         self._on_broken()
 
 
-# Our own requests to the client while they are unanswered.
+# Our own requests to the client.
 
 _INTERNAL_ERROR = -32603
 _MOST_DATA_CHARS = 300

@@ -214,7 +214,7 @@ def _kind(head: bytes) -> str:
     return next((kind for beginning, kind in _BEGINNINGS if head.startswith(beginning)), "")
 
 
-# A prompt's links become content: each file is read once, on a card of its own, as if the model had asked for it.
+# The links of a prompt: each file is read once, on a card of its own.
 
 _TOOL = "read_file"
 _MAX_SHOWN_CHARS = 5000

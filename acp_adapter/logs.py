@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tools.redaction import Redact
 
 
-# Where log records go: a rotating file in the home directory; stderr only on request. Secrets do not go there.
+# Log records: a rotating file in the home directory; stderr only on request.
 
 _FORMAT = "%(asctime)s %(levelname)s session=%(session)s turn=%(turn)s %(name)s [%(threadName)s] %(message)s"
 _MAX_BYTES = 5 * 1024 * 1024
@@ -159,9 +159,7 @@ class SharedLog(logging.Handler):
             os.close(file)
 
 
-# Failures that nobody has handled, on any thread: told without secrets, and to an editor without a traceback.
-#
-# Python would print them to stderr as they are, and what a failure says may hold a key.
+# Failures that nobody has handled, on any thread: Python would print them as they are, and they may hold a key.
 
 log = logging.getLogger(__name__)
 
@@ -219,8 +217,6 @@ def _to_stderr(where: str, failure: _Failure) -> None:
 
 def _without_secrets(text: str) -> str:
     """The text without secrets, those of the settings too where these can be read."""
-    import os  # noqa: PLC0415
-
     from tools.redaction import Redactor  # noqa: PLC0415 - as above
 
     redactor = Redactor()

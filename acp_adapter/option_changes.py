@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from agent_core.providers.choice import ModelChoice
 
 
-# `session/set_config_option`: from the ids and values that a client sends to other choices.
+# From the ids and values that a client sends to other choices.
 
 _OLD_EDITS = "edit_approval_policy"
 """Upstream's name for `edits`, with other values: its sessions of automatic edits are a mode here."""
@@ -187,7 +187,7 @@ def _shown(value: object) -> str:
     return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…")
 
 
-# What the person chooses for a session: checked, put into effect, stored, and announced.
+# The change: put into effect, stored, and announced.
 
 log = logging.getLogger(__name__)
 

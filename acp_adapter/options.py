@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tools.approval.policy import Mode
 
 
-# The permission modes as a client shows them: as ACP modes, and as choices of the option `mode`.
+# Permission modes, as ACP modes and as choices of the option `mode`.
 
 MODES: Mapping[Mode, Choice] = {
     "plan": Choice(
@@ -120,7 +120,7 @@ def _count(tokens: int) -> str:
     return f"{round(tokens / _THOUSAND)}k" if tokens >= _THOUSAND else str(tokens)
 
 
-# What can be chosen for a session: the complete list, with the present values, the weightiest first.
+# The complete list with its present values, the weightiest first.
 
 MODE, EFFORT, EDITS, THOUGHTS, EDITOR_TERMINALS = "mode", "thought_level", "edits", "thoughts", "editor_terminals"
 AS_CONFIGURED = "settings"

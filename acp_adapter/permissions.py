@@ -1,4 +1,4 @@
-"""Permission questions in the editor (`session/request_permission`): the card, the answers offered, and the decision."""
+"""Permission questions in the editor (`session/request_permission`): the card, the answers, the decision."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
 from tools.result import ShownDiff
 
-# The answers that a permission question offers, with labels that say exactly what each does.
+# The answers, with labels that say exactly what each does (ACP v1, `PermissionOption`).
 #
-# ACP v1, `PermissionOption`: ids are ours and stay the same, kinds tell the editor how to show them.
+# Ids are ours and stay the same, kinds tell the editor how to show them.
 
 Kind = Literal["allow_once", "allow_always", "reject_once", "reject_always"]
 
@@ -224,7 +224,7 @@ def _end_of(path: str) -> str:
     return line if len(line) <= _LONGEST_NAME else f"…{line[-_LONGEST_NAME:]}"
 
 
-# The card of a tool call as a permission question shows it: only what the question adds.
+# The card: only what the question adds to that of the call.
 
 _Plain = ProcessInput | CallMcpTool | CallOwnTool | UseBrowser | ConnectHost | ReachHost | SearchWeb
 _MOST_OTHERS = 100
@@ -461,7 +461,7 @@ def _text(data: bytes | None) -> str | None:
     return None if data is None else data.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
-# Approval questions as `session/request_permission` (ACP v1): asked on the card's own id, unsure means no.
+# The question itself: asked on the card's own id, unsure means no.
 
 log = logging.getLogger(__name__)
 

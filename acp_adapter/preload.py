@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from agent_core.factory import AgentFactory
 
 
-# What is served ahead of the protocol's SDK: the first prompt, if it is plain text, and cancels.
-#
-# To load the SDK takes longer than all that such a prompt still needs. It is loaded while the model thinks.
+# The first prompt, if it is plain text, and cancels, are served ahead of the protocol's SDK: to load that takes
+# longer than all that such a prompt still needs. It is loaded while the model thinks.
 
 log = logging.getLogger(__name__)
 
@@ -158,7 +157,7 @@ def _is_over(serving: asyncio.Task[None]) -> bool:
     return True
 
 
-# Loads, while the person types, what the first prompt needs, and then what its calls need.
+# What the first prompt needs, and then what its calls need.
 
 _LOOKS = 10
 

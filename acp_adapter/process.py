@@ -18,7 +18,7 @@ from acp_adapter.jsonrpc import hold_little
 from acp_adapter.logs import log_unhandled, set_up_logs, silence_early_logs
 from acp_adapter.startup import FirstAnswer, Greeting, ServerOptions, greet
 from acp_adapter.transport import Stdio, Transport
-from agent_core.errors import RequestError
+from agent_core.errors import RequestError, SettingsError
 from agent_core.home import Home
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tools.redaction import Redactor
 
 
-# Takes stdin and stdout away from everyone but the transport (law 2: stdout belongs to the protocol).
+# Stdin and stdout are taken away from everyone but the transport (law 2: stdout belongs to the protocol).
 
 if sys.platform == "win32":
     import msvcrt
@@ -199,8 +199,6 @@ class _Own:
 
     def knowing_redactor(self) -> Redactor:
         """The redactor, once it knows the keys of the settings, as far as these can be read."""
-        from agent_core.errors import SettingsError  # noqa: PLC0415 - the same
-
         with contextlib.suppress(SettingsError):
             self.load()
         return self.redactor
@@ -248,8 +246,6 @@ def _settle() -> None:
 
 def _log_ignored_settings(config: ConfigSource) -> None:
     """Name the settings that nobody reads: one of them may be misspelt."""
-    from agent_core.errors import SettingsError  # noqa: PLC0415
-
     try:
         warnings = config.load().warnings
     except SettingsError:

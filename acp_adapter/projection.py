@@ -51,9 +51,7 @@ from agent_core.sessions.replay import replayed
 from tools.context import TodoItem
 from tools.result import ShownOutput
 
-# What the editor has been sent, as far as the next update depends on it: the fields of open cards, and whether
-# its
-# last line of text is finished.
+# What the editor has been sent, as far as the next update depends on it.
 
 _FINAL = frozenset({"completed", "failed"})
 _NAMING = frozenset({"sessionUpdate", "toolCallId", "_meta"})
@@ -163,7 +161,7 @@ def _has(content: object, kind: str) -> bool:
     return isinstance(content, list) and any(item.get("type") == kind for item in content)
 
 
-# The updates of a card's life: it is made, runs, prints, and ends (ACP v1, tool calls).
+# The updates of a tool call: it is made, runs, prints, and ends (ACP v1, tool calls).
 
 Update = dict[str, Any]
 
@@ -277,7 +275,7 @@ def _content(event: ToolFinished) -> list[Update]:
 
 # From session events to ACP `session/update` payloads: one pure function, for the live turn and for replay alike.
 #
-# It is the only place that knows how events look on the wire; another protocol version changes this module alone.
+# It is the only place that knows how events look on the wire; another protocol version changes this part alone.
 # Updates are plain data, so that this needs no SDK and can say what its models cannot.
 
 Standing = ModeChanged | OptionsOffered | SessionNamed | CommandsOffered | OwnTurn

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from acp_adapter.sdk import Client
 
 
-# Threads for what would block the event loop: made on demand, bounded, gone when there is nothing to do.
+# Threads for what would block the event loop.
 
 _IDLE_SECONDS = 10.0
 

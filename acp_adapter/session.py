@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from agent_core.rehearsing import Rehearsed
 
 
-# A session's workspace with what the editor lends it: its unsaved files, and its terminals.
+# What the editor lends a session's workspace: its unsaved files, and its terminals.
 
 
 def with_servers(workspace: Workspace, servers: SessionServers | None) -> Workspace:
@@ -105,7 +105,7 @@ def with_editor_terminals(
     return replace(workspace, terminal=terminals, containment=replace(workspace.containment, elsewhere=elsewhere))
 
 
-# One live session: its directories, its outbox, its agent, and the prompts it has been sent.
+# The state of one live session.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -291,7 +291,7 @@ class SessionState:
         self.behind.leave()
 
 
-# A session's title: from the first prompt at once, from the auxiliary model when there is one.
+# A session's title: from the first prompt at once, from the auxiliary model where there is one.
 
 log = logging.getLogger(__name__)
 
@@ -332,7 +332,7 @@ def _name(store: SqliteSessionStore, session: SessionState, title: str, source: 
         session.outbox.put(SessionNamed(title, time.time()))
 
 
-# The sessions of one connection: opened, restored from the store, forked, unloaded when idle, closed.
+# The sessions of one connection.
 
 _T = TypeVar("_T")
 _LONGEST_SOURCE = 100

@@ -1,4 +1,7 @@
-"""`initialize` and the first `session/new`, answered from plain data while the server still loads."""
+"""`initialize` and the first `session/new`, answered from plain data while the server still loads.
+
+This module and what it imports at its top must stay light: the first answer waits for it.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ from acp_adapter.jsonrpc import wire_error
 from acp_adapter.transport import Transport
 from agent_core.errors import HermesError, RequestError
 from agent_core.providers.sign_out import FILE_NAME as SIGNED_OUT
+from agent_core.providers.sign_out import SignedOut
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_NONBLOCK, one_slash
 
@@ -33,15 +37,10 @@ if TYPE_CHECKING:
 
 # The choices of a new session as they were shown last time: the first `session/new` is answered with them.
 #
-# To find them out, settings and models have to be loaded, which takes longer than all else that the answer needs.
-# So
-# they are kept in a file of the home, with a digest of everything that they come from: files, variables, the
-# command
+# To find them out, settings and models have to be loaded, which takes longer than all else that the answer needs. So
+# they are kept in a file of the home, with a digest of everything that they come from: files, variables, the command
 # line, and what the client can show. They count only while that is the same. Once the server is loaded they are
-# looked
-# at again, and the client is shown what has changed nevertheless.
-#
-# Nothing is decided by this file: which model is asked, and what is asked about, comes from the settings alone.
+# looked at again, and the client is shown what has changed nevertheless. Nothing is decided by that file.
 
 log = logging.getLogger(__name__)
 
@@ -174,10 +173,7 @@ def _stamp(path: str) -> tuple[int, int, int] | None:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-# `initialize` and `session/new` as plain data: the front door answers with these before the SDK is loaded, and
-# `HermesACPAgent` answers with the same functions afterwards, so that there is one truth.
-#
-# This module and what it imports at its top must stay light: the first answer waits for it.
+# The answers as plain data; `HermesACPAgent` answers with the same functions afterwards, so that there is one truth.
 
 PROTOCOL_VERSION = 1
 
@@ -311,7 +307,6 @@ def open_session(
         SettingsError: the settings contradict themselves.
     """
     from agent_core.providers.resolve import resolve_model  # noqa: PLC0415 - not needed for initialize
-    from agent_core.providers.sign_out import SignedOut  # noqa: PLC0415 - not needed for initialize
     from agent_core.settings.options import SessionChoices  # noqa: PLC0415 - not needed for initialize
 
     directory, extra, missing = check_place(cwd, additional_directories)
@@ -459,7 +454,7 @@ def _problem_of(directory: Path) -> str:
     return "" if stat.S_ISDIR(found.st_mode) else "it is not a directory"
 
 
-# Answers `initialize` and the first `session/new` while the server still loads (it takes a third of a second).
+# The front door: answers while the server still loads, which takes a third of a second.
 
 # How long the server's loading waits for a `session/new` that follows `initialize`: it would slow that answer down.
 _PATIENCE = 0.3

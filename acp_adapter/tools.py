@@ -18,7 +18,7 @@ from tools.patching.v4a import paths_of
 from tools.result import MAX_SHOWN_CHARS, ResultImage, Shown, ShownDiff, ShownOutput, ShownText
 from tools.text.terminal_output import plain_text
 
-# The titles of tool calls: one line each, with nothing in it that could make it read as something else.
+# Titles: one line each, with nothing in it that could make it read as something else.
 
 Arguments = Mapping[str, Any]
 
@@ -266,7 +266,7 @@ def resource_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - eve
     return f"Read {arguments.get('uri') or 'a resource'} of {arguments.get('server') or 'an MCP server'}"
 
 
-# The places of a tool call, by which an editor follows along (ACP v1, tool calls: locations).
+# Locations, by which an editor follows along (ACP v1, tool calls).
 
 _MOST = 10
 _MAX_LINE = 2**32 - 1  # clients read it as an unsigned number of 32 bits
@@ -445,7 +445,7 @@ def _host(url: str) -> str:
         return url
 
 
-# How each tool looks in the editor: one table. A new tool gets an entry here, if it deserves its own look.
+# The table.
 
 _MAX_RAW = 2_000
 _MOST_LIVE = 1_200

@@ -52,7 +52,7 @@ from tools.light_dataclass import dataclass
 from tools.registry import ToolEntry
 from tools.toolsets import select
 
-# A turn's work on its worker thread: the agent is made, the prompt completed, the conversation run.
+# The work of a turn on its worker thread: the agent is made, the prompt completed, the conversation run.
 
 log = logging.getLogger(__name__)
 
@@ -270,7 +270,7 @@ class TurnWork:
                 raise
 
 
-# What the commands of one prompt may use, as `acp_adapter.commands.Desk` wants it.
+# What the commands of one prompt may use.
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +339,7 @@ def steer(session: SessionState, text: str) -> bool:
     return True
 
 
-# One prompt: from content to a stop reason, with the agent's work on a worker thread.
+# One prompt in its session: its place in the line, its command or its turn, a cancel.
 
 _CANCEL_GRACE = 0.3
 """Seconds that a cancelled turn's worker gets to end by itself before the turn is answered without it."""
@@ -656,7 +656,7 @@ def _settle(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-# The turns of all sessions: prompts, submitted texts and news. A cancel finds each of them from its beginning.
+# All prompts of a connection. A cancel finds each of them from its beginning.
 
 MOST_UNASKED = 256
 """Turns that no request waits for, in all sessions: each of the others is bounded by its request."""

@@ -150,7 +150,7 @@ def _one_of(field: Field, text: str) -> str | None:
     return own or None
 
 
-# Questions to the person as `elicitation/create` (ACP v1): forms and pages, or text where the editor has neither.
+# The questions: forms and pages, or text where the editor has neither.
 
 log = logging.getLogger(__name__)
 

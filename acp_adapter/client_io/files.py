@@ -24,9 +24,8 @@ from tools.os_compat import O_NONBLOCK, set_mode
 from tools.ports import FileStat, FileSystem, Interrupt, SearchQuery, SearchResult
 from tools.text.encoding import decode
 
-# What a session has learned of its editor: whether it answers, which texts it had in common with the disk, and
-# what
-# it was asked to write and has not answered. What it does to ends is the client's, in all of its sessions.
+# What a session has learned of its editor: whether it answers, which texts it had in common with the disk, and what
+# it was asked to write and has not answered.
 
 _MOST_SILENCES = 2
 _MOST_FILES = 10_000
@@ -140,10 +139,8 @@ def in_its_words(refusal: EditorRefused) -> str:
 
 # One write through the editor: what is in the file afterwards, and what must not be tried beside it.
 #
-# A write has one writer. What the editor refuses is not written past it, and what it is silent about is left
-# alone,
-# because it may still happen; only where it says that it cannot do this, somebody else may (`EditorCannot`). What
-# it
+# A write has one writer. What the editor refuses is not written past it, and what it is silent about is left alone,
+# because it may still happen; only where it says that it cannot do this, somebody else may (`EditorCannot`). What it
 # has written otherwise than it was meant, in nothing but ends, is put right (`endings`).
 
 log = logging.getLogger(__name__)
@@ -325,17 +322,13 @@ def _keep_mode(disk: FileSystem, path: Path, before: FileStat | None) -> None:
         log.warning("the permissions that %s had are lost: %s", path, problem.strerror)
 
 
-# Files as the editor has them: its unsaved text wins over the disk, and what is written goes through it.
+# The file system itself.
 #
 # The editor is asked only for what it offers, and only about text files of a moderate size. Whatever it cannot do
-# is
-# done on the disk, and told: when it cannot read or write a file, or hold what is in it. But where it has told of
-# text
-# that is not saved, nothing is written under it; what it refuses to write is not written; and where it is silent
-# about
-# a write, which may still happen, nothing is written beside it. Search, names and facts are the disk's: a search
-# finds
-# what is saved.
+# is done on the disk, and told: when it cannot read or write a file, or hold what is in it. But where it has told
+# of text that is not saved, nothing is written under it; what it refuses to write is not written; and where it is
+# silent about a write, which may still happen, nothing is written beside it. Search, names and facts are the
+# disk's: a search finds what is saved.
 
 MAX_BYTES = 4 * 1024 * 1024
 """A larger file is read and written on disk: it would hold up everything else on the wire."""

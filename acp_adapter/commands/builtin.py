@@ -114,9 +114,7 @@ def _words(typed: Typed) -> str:
     return typed.rest
 
 
-# The table of built-in commands, and of names that people know from other agents. A new one is an entry here and
-# a
-# function.
+# The table, and names that people know from other agents. A new command is an entry here and a function.
 
 
 def _help(_typed: Typed, desk: Desk) -> Told:

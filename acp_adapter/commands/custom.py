@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tools.agent_ports import Origin, SkillFacts, SkillView
 
 
-# `$ARGUMENTS` and `$1` to `$9` in texts of the person's own: what was typed behind a command's name.
+# `$ARGUMENTS` and `$1` to `$9` in a command's text: what was typed behind its name.
 
 _PLACE = re.compile(r"\$(?:(ARGUMENTS)\b|([1-9])(?![0-9]))")
 ALL = "$ARGUMENTS"
@@ -57,7 +57,7 @@ def _words(arguments: str) -> list[str]:
         return arguments.split()
 
 
-# Commands of the person's own: Markdown files whose text is a prompt.
+# Commands of the user's own: Markdown files whose text is a prompt.
 #
 #     ---
 #     description: Explain a file
@@ -65,8 +65,7 @@ def _words(arguments: str) -> list[str]:
 #     ---
 #     Explain $1 to someone who is new here. Mind this: $ARGUMENTS
 #
-# The text is only ever a prompt, and only where the person types the command's name: nothing in it is run or read
-# in.
+# The text is only ever a prompt, and only where the person types the command's name: nothing in it is run or read in.
 
 CommandOrigin = Literal["project", "yours"]
 

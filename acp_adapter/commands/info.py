@@ -61,7 +61,7 @@ def left_out_lines(services: SessionServices) -> Sequence[str]:
     return ("", *(f"- {plain(note)}" for note in notes)) if notes else ()
 
 
-# `/context`: what fills the model's window, by kind.
+# `/context`.
 
 _Kind = Literal["system", "tools", "mcp", "summary", "yours", "answers", "results", "rules", "attached"]
 

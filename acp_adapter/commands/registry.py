@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from agent_core.workspace import Workspace
 
 
-# Commands that plugins bring, as commands of a session.
+# Commands of plugins.
 
 
 def as_slash(command: PluginCommand) -> SlashCommand:
@@ -52,7 +52,7 @@ def as_slash(command: PluginCommand) -> SlashCommand:
     return SlashCommand(command.name, f"{command.description} (plugin)", run, command.hint)
 
 
-# The folders that a session's own commands are read from, looked at again before each prompt.
+# Folders of commands, looked at again before each prompt.
 
 log = logging.getLogger(__name__)
 

@@ -16,11 +16,11 @@ from acp_adapter.commands.custom import (
     PromptCommand,
     SkillCommand,
     as_command,
+    prompt_as_slash,
     prompts_beside,
     skill_as_slash,
     skills_beside,
 )
-from acp_adapter.commands.custom import prompt_as_slash as prompt_as_slash
 from acp_adapter.commands.registry import CommandShelf
 from acp_adapter.events import Outbox
 from agent_core.compaction.engine import Compaction
@@ -42,7 +42,7 @@ from agent_core.events import (
 from agent_core.sessions.records import COMMAND, COMPACTED, RESET
 from agent_core.sessions.store import SessionStore
 
-# From a prompt to the command that it is.
+# Which command a prompt is.
 
 _TYPED = re.compile(r"\s*/(?P<name>[A-Za-z0-9][A-Za-z0-9_:-]*)(?:\s+(?P<rest>.*))?", re.DOTALL)
 _SHORTEST_SLIP = 4
@@ -196,7 +196,7 @@ def is_slip(typed: str, known: str) -> bool:
     )
 
 
-# A prompt that is a command, from its words to its answer, which is stored as the conversation is.
+# Running it: its answer is shown, and stored as the conversation is.
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Commands about the conversation as a whole: `/title`, `/fork`, `/export`, `/reset`, `/compact`, `/undo`, `/rewind`, `/redo`."""
+"""Commands about the whole conversation: `/title`, `/fork`, `/export`, `/reset`, `/compact`, `/undo` and others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from agent_core.sessions.sqlite_store import PATIENCE
 from agent_core.sessions.titles import clean_title
 from tools.light_dataclass import dataclass
 
-# Commands about the session as a whole: `/title`, `/fork`, `/export`, `/reset`.
+# `/title`, `/fork`, `/export`, `/reset`.
 
 _FORMATS = {"html": "html", "md": "md", "markdown": "md", "jsonl": "jsonl", "json": "jsonl"}
 _UNFIT = re.compile(r"[^a-z0-9]+")
@@ -125,7 +125,7 @@ def _free(folder: Path, name: str, ending: str) -> Path:
     return next(path for path in paths if not path.exists())
 
 
-# `/compact TOPIC`: the conversation is compressed because the person says so.
+# `/compact`.
 
 _BROKEN_OFF = "Broken off: nothing was compressed, and the model still sees the conversation as it did."
 _NOTHING = "There is nothing to compress: {why} Nothing was changed."

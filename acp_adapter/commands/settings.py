@@ -1,4 +1,4 @@
-"""Commands that show and change what holds for the session: `/model`, `/mode`, `/permissions`, `/memory`, `/plugins`, `/trust`."""
+"""Commands that show and change settings: `/model`, `/mode`, `/permissions`, `/memory`, `/plugins`, `/trust`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent_core.settings.options import Choice, Option
 
 
-# `/model`, `/mode`, `/plan` and `/reasoning`: what is chosen for the session, shown and changed.
+# `/model`, `/mode`, `/plan` and `/reasoning`.
 
 _MOST_SHOWN = 60
 _MOST_OF_A_GROUP = 12
@@ -142,7 +142,7 @@ def _holds(name: str, words: str) -> bool:
     return words in name
 
 
-# `/permissions`: what the person has allowed and refused, taking an answer back, and letting a yes reach further.
+# `/permissions`: answers that hold for longer, taken back or let reach further.
 
 _PERMISSIONS_HINT = "`/permissions revoke N` takes one back, `/permissions forget-refusals` every no of this session."
 _WIDER_HINT = "`/permissions widen N a` lets a yes reach as far as the line with that letter says."
@@ -258,7 +258,7 @@ def _source(source: str) -> str:
     return f" ({plain(source)})" if source else ""
 
 
-# `/memory`: what is remembered over sessions, and forgetting or adding an entry by hand.
+# `/memory`.
 
 _MEMORY_HINT = (
     "`/memory forget N` forgets one, `/memory add TEXT` adds a note, `/memory add-about-me TEXT` what is about you. "
@@ -344,7 +344,7 @@ def _title(target: MemoryTarget) -> str:
     return "Notes" if target == "memory" else "About you"
 
 
-# `/plugins` shows the plugins, `/trust` lets those run that the project brings.
+# `/plugins` and `/trust`.
 
 _NONE = (
     "There are no plugins. Your own are folders with a plugin.yaml in {place}, a project's are in .hermes/plugins."

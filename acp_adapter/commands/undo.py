@@ -1,4 +1,4 @@
-"""A rewind in words for the person, and as data for programs."""
+"""Taking turns back, and bringing them again: `/undo`, `/rewind N`, `/redo`, and `_hermes/session/rewind`."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _as_code(path: Path) -> str:
     return f"`` {name.replace('``', '`')} ``" if "`" in name else f"`{name}`"
 
 
-# Taking turns back, and bringing them again: `/undo`, `/rewind N`, `/redo`, and `_hermes/session/rewind`.
+# The rewind itself.
 
 RunBlocking = Callable[[Callable[[], dict[str, Any]]], Awaitable[dict[str, Any]]]
 
