@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from acp_adapter.auth import check_method
 from acp_adapter.capabilities import client_name, read_capabilities
-from acp_adapter.commands import offered, refresh_offer
+from acp_adapter.commands.run import offered, refresh_offer
 from acp_adapter.content import Block, to_said
 from acp_adapter.jsonrpc import RequestMeta, logged_error
 from acp_adapter.option_changes import Chooser
@@ -184,7 +184,15 @@ class Extensions:
         session = await self._sessions.reach(_session_id(params))
         try:
             library, notes = self._factory.sessions, self._factory.memory_files
-            return await rewind_session(library, session, params, self._run_blocking, notes)
+            return await rewind_session(
+                library,
+                session,
+                params,
+                self._run_blocking,
+                notes,
+                turn=session.turn,
+                is_prompted=bool(session.tickets),
+            )
         finally:
             self._sessions.rest(session)
 

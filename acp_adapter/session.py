@@ -252,6 +252,11 @@ class SessionState:
             if late:
                 self.late.append(late)
 
+    @property
+    def news_waiting(self) -> int:
+        """How many news of the background no turn has told the model of."""
+        return len(self.behind.waiting())
+
     def take_warnings(self) -> list[str]:
         """What the person should know and was not told yet."""
         warnings, self.warnings = self.warnings, []

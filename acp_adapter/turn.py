@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any, Literal
@@ -13,9 +13,8 @@ from typing import Any, Literal
 from acp_adapter.background_turns import Attendant
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.client_io.elicitation import EditorQuestions, SecretWanted
-from acp_adapter.commands import AsPrompt, Outcome, is_at_once, is_slashed, perform, refresh_offer, store_late
-from acp_adapter.commands.command import ServerState
-from acp_adapter.commands.registry import CommandShelf
+from acp_adapter.commands.command import AsPrompt, OtherCommands, Outcome, ServerState
+from acp_adapter.commands.run import is_at_once, is_slashed, perform, refresh_offer, store_late
 from acp_adapter.content import Draft, is_elsewhere, to_draft, with_text
 from acp_adapter.events import EventBridge
 from acp_adapter.jsonrpc import RequestId, logged_error
@@ -283,10 +282,9 @@ class SessionDesk:
     chooser: Chooser
     loop: asyncio.AbstractEventLoop
 
-    @property
-    def shelf(self) -> CommandShelf:
-        """The person's own commands."""
-        return self.session.shelf
+    def commands_beside(self, taken: Collection[str]) -> OtherCommands:
+        """The session's commands that are not called like one of `taken`."""
+        return self.session.shelf.beside(taken)
 
     def options(self) -> Sequence[Option]:
         """Everything that can be chosen for the session now."""
@@ -558,7 +556,9 @@ class TurnRunner:
             return False, prompt
         loop = asyncio.get_running_loop()
         desk = SessionDesk(session, self.factory, token, self.chooser, loop)
-        outcome: Outcome | None = await loop.run_in_executor(self.executor, perform, prompt.said, desk, own)
+        outcome: Outcome | None = await loop.run_in_executor(
+            self.executor, perform, prompt.said, session.shelf, desk, own
+        )
         await session.outbox.drain()
         if isinstance(outcome, AsPrompt):
             draft = prompt.retold(outcome.text)

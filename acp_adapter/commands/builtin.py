@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from acp_adapter.commands.command import AsPrompt, Desk, Outcome, SlashCommand, Told, Typed, code, plain
-from acp_adapter.commands.custom import prompts_beside, show_skills, skills_beside
+from acp_adapter.commands.custom import show_skills
 from acp_adapter.commands.info import (
     manage_tasks,
     show_context,
@@ -119,18 +119,16 @@ def _words(typed: Typed) -> str:
 
 def _help(_typed: Typed, desk: Desk) -> Told:
     """All commands, the person's own too."""
-    own = [one for one in desk.shelf.commands if one.name not in BUILT_IN]
-    added = [one.offer for one in desk.shelf.added if one.name not in BUILT_IN]
-    skills = [one.offer for one in skills_beside(desk.shelf.skills, BUILT_IN)]
+    others = desk.commands_beside(BUILT_IN)
     lines = [_line(command.offer) for command in COMMANDS]
-    if own:
-        lines += ["", "Your own:", *(_line(Command(one.name, one.description, one.hint)) for one in own)]
-    if added:
-        lines += ["", "From plugins:", *map(_line, added)]
-    if skills:
-        lines += ["", "Skills:", *map(_line, skills)]
-    if prompts := prompts_beside(desk.shelf.prompts, BUILT_IN):
-        lines += ["", "Prompts of MCP servers:", *(_line(one.offer) for one in prompts)]
+    if others.own:
+        lines += ["", "Your own:", *map(_line, others.own)]
+    if others.added:
+        lines += ["", "From plugins:", *map(_line, others.added)]
+    if others.skills:
+        lines += ["", "Skills:", *map(_line, others.skills)]
+    if others.prompts:
+        lines += ["", "Prompts of MCP servers:", *map(_line, others.prompts)]
     return Told("\n".join(lines))
 
 

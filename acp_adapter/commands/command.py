@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from acp_adapter.format import safe_text
-from agent_core.events import Command, SaidAudio, SaidImage, SaidPart, SaidText
+from agent_core.events import Command, SaidAudio, SaidImage, SaidPart, SaidText, SessionEvent
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from acp_adapter.commands.registry import CommandShelf
-    from acp_adapter.session import SessionState
+    from acp_adapter.events import Outbox
+    from acp_adapter.startup import SessionSeed
     from agent_core.cancel import CancelToken
     from agent_core.compaction.engine import Compaction
     from agent_core.factory import AgentFactory
+    from agent_core.mcp.session_servers import SessionServers
     from agent_core.providers.choice import ModelChoice, ServedWindow
+    from agent_core.services import SessionServices
     from agent_core.settings.options import Option
+    from agent_core.workspace import Workspace
+    from tools.approval.policy import Mode
     from tools.registry import ToolEntry
 
 
@@ -181,11 +185,70 @@ class ServerState(Protocol):
         ...
 
 
+class CommandSession(Protocol):
+    """A session as its commands see it: they know nothing of how sessions are kept.
+
+    Attributes:
+        services: None until the first prompt, and again after the session was unloaded.
+        title: as it is stored; None while there is none.
+        call_ids: those of cards that the editor may know.
+    """
+
+    seed: SessionSeed
+    workspace: Workspace
+    outbox: Outbox
+    servers: SessionServers | None
+    services: SessionServices | None
+    title: str | None
+    call_ids: set[str]
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        ...
+
+    @property
+    def mode(self) -> Mode:
+        """The permission mode."""
+        ...
+
+    @property
+    def model_used(self) -> str:
+        """The provider:model that it used last; '' before its first turn."""
+        ...
+
+    @property
+    def news_waiting(self) -> int:
+        """How many news of the background no turn has told the model of."""
+        ...
+
+    def show(self, event: SessionEvent) -> None:
+        """Show something in its place in the open turn, which takes it down."""
+        ...
+
+    def tell_beside(self, said: SessionEvent, answer: SessionEvent) -> None:
+        """Show the answer of a command beside turns; it is shown again in its place."""
+        ...
+
+    def cancel(self, before: CancelToken | None = None) -> bool:
+        """Cancel the prompts that came before the one with this token; False where there is none."""
+        ...
+
+
+class OtherCommands(NamedTuple):
+    """What can be typed beside the built-in commands, by whose it is."""
+
+    own: Sequence[Command]
+    added: Sequence[Command]
+    skills: Sequence[Command]
+    prompts: Sequence[Command]
+
+
 class Desk(Protocol):
     """What commands of one session may use. Its methods block; they are called on worker threads."""
 
     @property
-    def session(self) -> SessionState:
+    def session(self) -> CommandSession:
         """The session."""
         ...
 
@@ -199,9 +262,8 @@ class Desk(Protocol):
         """The prompt's: cancelled when the person cancels it."""
         ...
 
-    @property
-    def shelf(self) -> CommandShelf:
-        """The person's own commands."""
+    def commands_beside(self, taken: Collection[str]) -> OtherCommands:
+        """The session's commands that are not called like one of `taken`."""
         ...
 
     def options(self) -> Sequence[Option]:

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Literal
 
 from acp_adapter import __version__
-from acp_adapter.commands.command import Desk, ServerState, Told, Typed, code, plain, prose, table
+from acp_adapter.commands.command import CommandSession, Desk, ServerState, Told, Typed, code, plain, prose, table
 from acp_adapter.startup import PROTOCOL_VERSION
 from agent_core.activity import Doing, span
 from agent_core.background_tasks import TaskBoard, TaskError, TaskInfo
@@ -28,7 +28,6 @@ from agent_core.sessions.records import COMPACTED, RESET, Transcript
 from tools.errors import ToolError
 
 if TYPE_CHECKING:
-    from acp_adapter.session import SessionState
     from agent_core.compaction.engine import Compaction
     from agent_core.factory import AgentFactory
     from agent_core.providers.pricing import Spent
@@ -434,7 +433,7 @@ def stop_turn(_typed: Typed, desk: Desk) -> Told:
     return Told("Nothing runs that could be stopped. `/tasks` shows what runs in the background.")
 
 
-def control_task(factory: AgentFactory, session: SessionState, verb: str, name: str) -> TaskInfo:
+def control_task(factory: AgentFactory, session: CommandSession, verb: str, name: str) -> TaskInfo:
     """Do one of `VERBS` to a task of the session, and tell how it is then. Blocks.
 
     Raises:
@@ -449,7 +448,7 @@ def control_task(factory: AgentFactory, session: SessionState, verb: str, name: 
     return found
 
 
-def session_tasks(factory: AgentFactory, session: SessionState) -> Sequence[TaskInfo]:
+def session_tasks(factory: AgentFactory, session: CommandSession) -> Sequence[TaskInfo]:
     """The session's tasks, oldest first, those that run with the last line of what they have printed. Blocks.
 
     Raises:
@@ -459,7 +458,7 @@ def session_tasks(factory: AgentFactory, session: SessionState) -> Sequence[Task
     return [_with_last_line(task, session) for task in found]
 
 
-def news_waiting(factory: AgentFactory, session: SessionState) -> int:
+def news_waiting(factory: AgentFactory, session: CommandSession) -> int:
     """How many news of the session no turn has told the model of. Blocks.
 
     Raises:
@@ -468,14 +467,14 @@ def news_waiting(factory: AgentFactory, session: SessionState) -> int:
     return factory.background.waiting(session.id, elsewhere=_runs_elsewhere(factory, session))
 
 
-def _runs_elsewhere(factory: AgentFactory, session: SessionState) -> bool:
+def _runs_elsewhere(factory: AgentFactory, session: CommandSession) -> bool:
     if factory.background.live(session.id) is not None:
         return False
     library = factory.sessions
     return library.runs_elsewhere(library.archive.get(session.id))
 
 
-def _with_last_line(task: TaskInfo, session: SessionState) -> TaskInfo:
+def _with_last_line(task: TaskInfo, session: CommandSession) -> TaskInfo:
     processes = session.workspace.processes
     if task.kind != "process" or not task.is_live or processes is None:
         return task
@@ -489,14 +488,14 @@ def _task_list(tasks: Sequence[TaskInfo], desk: Desk) -> str:
     if not tasks:
         return "Nothing was begun in the background of this session."
     now = time.time()
-    waiting = desk.session.behind.waiting()
+    waiting = desk.session.news_waiting
     rows = [
         (code(task.id), KIND_WORDS[task.kind], task.state, _age(task, now), code(_title(task)), _detail(task))
         for task in tasks
     ]
     told = table(("task", "what", "state", "when", "doing", "last heard"), rows)
     if waiting:
-        told = f"{told}\n\n{len(waiting)} of its news wait for the next turn."
+        told = f"{told}\n\n{waiting} of its news wait for the next turn."
     return f"{told}\n\n{_USAGE}" if any(task.is_live for task in tasks) else told
 
 

@@ -7,21 +7,24 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acp_adapter.commands.command import AsPrompt, Desk, SlashCommand, Told, Typed
+from acp_adapter.commands.command import AsPrompt, Desk, OtherCommands, SlashCommand, Told, Typed
 from acp_adapter.commands.custom import (
     CommandOrigin,
     CustomCommand,
     PromptCommand,
     SkillCommand,
     prompt_commands,
+    prompts_beside,
     read_command,
     skill_commands,
+    skills_beside,
 )
 from agent_core.errors import RequestError
+from agent_core.events import Command
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 
@@ -146,6 +149,15 @@ class CommandShelf:
     def commands(self) -> tuple[CustomCommand, ...]:
         """The commands as they were last seen, by name. Never waits."""
         return self._commands
+
+    def beside(self, taken: Collection[str]) -> OtherCommands:
+        """Those that are not called like one of `taken`, as they were last seen. Never waits."""
+        return OtherCommands(
+            own=[Command(one.name, one.description, one.hint) for one in self._commands if one.name not in taken],
+            added=[one.offer for one in self._added if one.name not in taken],
+            skills=[one.offer for one in skills_beside(self._skill_commands, taken)],
+            prompts=[one.offer for one in prompts_beside(self.prompts, taken)],
+        )
 
     def refresh_skills(self) -> bool:
         """Look at the session's skills; whether their commands are others now. After `refresh`: its commands win."""

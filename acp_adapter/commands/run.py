@@ -214,7 +214,7 @@ class OwnTurn(Protocol):
         ...
 
 
-def perform(said: Sequence[SaidPart], desk: Desk, own: OwnTurn | None = None) -> Outcome | None:
+def perform(said: Sequence[SaidPart], shelf: CommandShelf, desk: Desk, own: OwnTurn | None = None) -> Outcome | None:
     """Run the command that a prompt is, on a worker thread. Files of the person's own commands are looked at before.
 
     Args:
@@ -224,8 +224,8 @@ def perform(said: Sequence[SaidPart], desk: Desk, own: OwnTurn | None = None) ->
         `Told` when all is done and shown, `AsPrompt` when the turn is to go on with that text in place of the
         prompt's, None when it is to go on with the prompt as it is.
     """
-    refresh_offer(desk.shelf, desk.session.outbox)
-    typed = _typed(said, desk.shelf) if is_slashed(said) else None
+    refresh_offer(shelf, desk.session.outbox)
+    typed = _typed(said, shelf) if is_slashed(said) else None
     return None if typed is None else run(typed, desk, own)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
@@ -10,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from acp_adapter.client_io.files import hindrances
-from acp_adapter.commands.command import plain
-from acp_adapter.session import SessionState
+from acp_adapter.commands.command import CommandSession, plain
 from agent_core.cancel import CancelToken
 from agent_core.errors import HermesError, RequestError, TurnInterrupted
 from agent_core.events import PlanChanged, ToolFinished, ToolRequested
@@ -151,7 +151,7 @@ class Rewinding:
         memory: what became of what the turns had remembered, or forgotten.
     """
 
-    def __init__(self, library: SessionLibrary, session: SessionState, notes: MemoryStore) -> None:
+    def __init__(self, library: SessionLibrary, session: CommandSession, notes: MemoryStore) -> None:
         self._library = library
         self._session = session
         self._notes = notes
@@ -324,10 +324,13 @@ class _Asked:
 
 async def rewind_session(
     library: SessionLibrary,
-    session: SessionState,
+    session: CommandSession,
     params: Mapping[str, Any],
     run_blocking: RunBlocking,
     notes: Callable[[], MemoryStore],
+    *,
+    turn: asyncio.Lock,
+    is_prompted: bool,
 ) -> dict[str, Any]:
     """`_hermes/session/rewind`: take turns back, or with `preview` only tell what that would change.
 
@@ -336,12 +339,14 @@ async def rewind_session(
             though someone else has changed them since; `found`, to take back as well what was only found changed
             after a command.
         notes: what is remembered over sessions; settings may be read for it.
+        turn: held meanwhile, so that no prompt begins.
+        is_prompted: a prompt runs, or waits.
 
     Raises:
         RequestError: a parameter is not valid, a prompt is running, or there is nothing to take back.
     """
     turns, overwrite = _wanted(params), _paths(params.get("overwrite", []))
-    if session.tickets:
+    if is_prompted:
         raise RequestError("A prompt is running in this session. Cancel it or wait for its end, then try again.")
     found_as_well = params.get("found") is True
 
@@ -356,7 +361,7 @@ async def rewind_session(
         report = rewinding.apply(plan, agrees, CancelToken())
         return {**plan_result(plan), **report_result(report), "memory": rewinding.memory.told}
 
-    async with session.turn:
+    async with turn:
         return await run_blocking(work)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.commands import offered
+from acp_adapter.commands.run import offered
 from acp_adapter.projection import list_result, replay_params
 from agent_core.sessions.records import Holder, SessionPage
 from tests.support.sample_transcript import sample_transcript

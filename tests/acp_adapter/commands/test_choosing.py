@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.commands import Told, typed_command
+from acp_adapter.commands.command import Told
+from acp_adapter.commands.run import typed_command
 from acp_adapter.commands.settings import matching
 from agent_core.errors import RequestError
 from agent_core.events import SaidDocument, SaidLink, SaidPart, SaidText

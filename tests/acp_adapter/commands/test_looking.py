@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.commands import Told, typed_command
+from acp_adapter.commands.command import Told
+from acp_adapter.commands.run import typed_command
 from agent_core.activity import Activity
 from agent_core.compaction.tokens import TokenMeter, text_tokens
 from agent_core.errors import AuthRequired

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from acp_adapter.commands import Told, is_at_once, is_slashed, offered, typed_command
 from acp_adapter.commands.builtin import BUILT_IN, KNOWN_ELSEWHERE
+from acp_adapter.commands.command import Told
 from acp_adapter.commands.custom import read_command
-from acp_adapter.commands.run import is_slip
+from acp_adapter.commands.run import is_at_once, is_slashed, is_slip, offered, typed_command
 from agent_core.errors import RequestError
 from agent_core.events import SaidDocument, SaidImage, SaidLink, SaidText
 from tests.support.each import each
