@@ -26,9 +26,6 @@ if TYPE_CHECKING:
         TextContentBlock,
     )
 
-__all__ = ["MAX_ATTACHMENT", "Draft", "Link", "to_draft", "with_text"]
-
-
 # How attached content, and what could not be attached, is put to the model.
 
 _LONGEST_NAME = 300

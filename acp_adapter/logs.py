@@ -1,4 +1,7 @@
-"""Log files, without secrets, and failures that nobody handles."""
+"""Log files, without secrets, and failures that nobody handles.
+
+Only the standard library is imported at the top: a subcommand's failure is told whatever is wrong with the rest.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,6 @@ from collections.abc import Callable
 from pathlib import Path, PurePath
 from types import TracebackType
 from typing import TYPE_CHECKING
-
-from tools.os_compat import O_CLOEXEC
 
 if TYPE_CHECKING:
     from agent_core.home import Home
@@ -48,7 +49,7 @@ def silence_early_logs() -> None:
 
 def set_up_logs(home: Home, *, verbose: bool, redacting: Redact | None = None) -> None:
     """Log to `logs/hermes-acp.log`, and to stderr if `verbose`; each record passes `redacting`, or `redact`."""
-    from tools.redaction import redact  # noqa: PLC0415 - the same
+    from tools.redaction import redact  # noqa: PLC0415 - after the first answer
 
     root = logging.getLogger()
     root.setLevel(logging.DEBUG if verbose else logging.INFO)
@@ -126,6 +127,8 @@ class SharedLog(logging.Handler):
         if self._file is not None and not self._has_name(self._file):
             self._leave()
         if self._file is None:
+            from tools.os_compat import O_CLOEXEC  # noqa: PLC0415 - failures are told before anything of ours is loaded
+
             self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | O_CLOEXEC, 0o600)
         return self._file
 

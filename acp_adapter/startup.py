@@ -433,13 +433,11 @@ def directory_name(name: str, value: object) -> str:
 
 def _from_own_directory(value: str) -> str:
     """A relative `cwd`, which some clients send as they were given it: they start us where they mean it."""
-    import logging  # noqa: PLC0415 - most clients send what the protocol wants
-
     try:
         path = os.path.join(os.getcwd(), value)  # noqa: PTH109, PTH118
     except OSError as problem:
         raise RequestError(f"cwd must be an absolute path to a directory; it is {value!r}.") from problem
-    logging.getLogger(__name__).info("cwd %r is relative: it is taken as %s", value, path)
+    log.info("cwd %r is relative: it is taken as %s", value, path)
     return path
 
 

@@ -32,6 +32,8 @@ from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.result import ShownText, ToolResult
 
+# A rewind in words for the user, and as data for programs.
+
 _MOST_TOLD = 30
 _DONE = {
     "restore": "changed back",
