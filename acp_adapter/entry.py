@@ -11,15 +11,19 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from acp_adapter import __version__
-from acp_adapter.cli import SUBCOMMANDS
+from acp_adapter.cli import SUBCOMMANDS, module_of
 
-TYPE_CHECKING = False  # as in `typing`, which is not loaded yet
 if TYPE_CHECKING:
     from typing import Any
 
     from acp_adapter.startup import ServerOptions
+
+
+TYPE_CHECKING = False  # as in `typing`, which is not loaded yet
+
 
 _DESCRIPTION = """\
 A coding agent. Without a command it is the server, which an editor starts: it speaks the Agent Client Protocol over
@@ -91,10 +95,10 @@ def _keep_temporary_files_out_of_it() -> None:
 
 
 def _subcommand(name: str, arguments: list[str]) -> int:
-    """Each command is the `main` of the module with its name; no other is loaded."""
+    """Each command is the `main` of a module of its own; no other is loaded."""
     from acp_adapter.cli.main import run_command  # noqa: PLC0415 - the server needs none of it
 
-    run: Callable[[list[str]], int] = importlib.import_module(f"acp_adapter.cli.commands.{name}").main
+    run: Callable[[list[str]], int] = importlib.import_module(module_of(name)).main
     return run_command(name, run, arguments)
 
 

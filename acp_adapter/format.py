@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, tzinfo
 
-# Text from an agent, made safe to print: nothing in it can steer the terminal or hide what it says.
+# Text from an agent: nothing in it can steer the terminal or hide what it says.
 
 _SEQUENCES = re.compile(
     r"\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # operating system commands: titles, links, the clipboard
@@ -60,7 +60,7 @@ def _number(sign: re.Match[str]) -> str:
     return f"\\x{number:02x}" if number <= _LAST_OF_TWO_DIGITS else f"\\u{{{number:x}}}"
 
 
-# Figures and times in words, as people read them.
+# Figures and times.
 
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _SHORT = 10

@@ -15,3 +15,9 @@ SUBCOMMANDS = {
     "setup": "choose the model, and add the agent to editors",
     "usage": "what was used, and what it cost",
 }
+_FOLDERS = frozenset({"doctor", "inspect", "sessions", "setup"})
+
+
+def module_of(subcommand: str) -> str:
+    """The module whose `main` is `hermes-acp SUBCOMMAND`."""
+    return f"acp_adapter.cli.{subcommand}.main" if subcommand in _FOLDERS else f"acp_adapter.cli.{subcommand}"

@@ -1,4 +1,8 @@
-"""TODO."""
+"""A small synchronous ACP client: one agent process over its stdio, requests that wait, a handler for what it sends.
+
+Only a reader thread runs beside the caller's. Everything else, the handler too, runs on the caller's thread while it
+waits for an answer: a handler needs no locks, and a question to the person blocks nothing but the conversation.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +26,13 @@ from typing import IO, Any, Literal, Protocol, Self
 from tools.environments.guardian import APART, signal_group
 from tools.os_compat import SIGKILL, same_directory
 
-# What can go wrong between an ACP client and its agent.
-#
-# ClientError            `str(error)` is for the person: what was tried, what happened, what to do
-# ├── AgentNotStarted    the command could not be run
-# ├── AgentDied          the agent ended, or closed its output, while something was awaited
-# ├── AgentSilent        no answer within the time given
-# ├── AgentUnsupported   the agent's answer makes no sense to this client
-# └── AgentRefused       the agent answered with a JSON-RPC error
+# What can go wrong between the client and its agent.
 
 AUTH_REQUIRED = -32000
 
 
 class ClientError(Exception):
-    """Base of the tree."""
+    """Base of the errors here. `str(error)` is for the person: what was tried, what happened, what to do."""
 
 
 class AgentNotStarted(ClientError):
@@ -73,7 +70,7 @@ class AgentRefused(ClientError):
         self.details = details if isinstance(details, str) else ""
 
 
-# An agent's process: its three pipes, the lines it writes, and its end.
+# The agent's process: its three pipes, the lines it writes, and its end.
 
 SERVER = (sys.executable, "-P", "-m", "acp_adapter")
 """The command that starts the server of this program."""
@@ -230,11 +227,7 @@ def _ending(code: int) -> str:
         return f"was ended by signal {-code}"
 
 
-# A small synchronous ACP client: one agent process, requests that wait, and a handler for what the agent sends.
-#
-# Only a reader thread runs beside the caller's. Everything else, the handler too, runs on the caller's thread
-# while it
-# waits for an answer: a handler needs no locks, and a question to the person blocks nothing but the conversation.
+# The client.
 
 Json = dict[str, Any]
 Trace = Callable[[Literal["in", "out"], float, Json], None]

@@ -28,7 +28,7 @@ from agent_core.providers.resolve import resolve_model
 from tools.approval.policy import Mode
 from tools.os_compat import SIGKILL
 
-# The command line of `hermes-acp batch`.
+# The command line.
 
 _EPILOG = """\
 PROMPTS.jsonl has a JSON object a line: {"id": "a", "prompt": "…", "cwd": "…", "model": "provider:model"}; only the

@@ -39,7 +39,7 @@ from acp_adapter.cli.prompt import (
 from acp_adapter.cli.questions import Approver, Asking, permission_question
 from agent_core.errors import RequestError
 
-# What a person types into `hermes-acp chat`: lines that can be edited, those before, pasted ones as one prompt.
+# What a person types: lines that can be edited, those before, pasted ones as one prompt.
 
 _LEAVE = frozenset({"/exit", "/quit"})
 _PROMPT, _MORE = "> ", ". "

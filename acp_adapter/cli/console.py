@@ -12,7 +12,7 @@ from typing import Literal, TextIO
 
 from acp_adapter.format import visible_text
 
-# How the transcript looks: colours and signs on a terminal, plain ASCII in a pipe.
+# Colours and signs on a terminal, plain ASCII in a pipe.
 
 Colour = Literal["bold", "dim", "italic", "underline", "strike", "red", "green", "yellow", "cyan"]
 Sign = Literal[

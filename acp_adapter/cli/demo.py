@@ -21,7 +21,7 @@ from acp_adapter.format import safe_text
 from tools.environments.child_env import bare_environment
 from tools.environments.temp_directories import own_directory
 
-# The demo's project: a module with a bug, a test that fails because of it, and the steps that find and fix it.
+# The project: a module with a bug, a test that fails because of it, and the steps that find and fix it.
 
 _MODULE = '''\
 """What a basket of goods costs."""

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Editors that can start the agent: where their settings are, what they say of it, and entering it there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from acp_adapter.cli.setup.choices import Person
 
 
-# A part of a start-up file that is ours: marked by two comments, so that it can be found and replaced.
+# Our part of a start-up file: between two comments, so that it can be found and replaced.
 
 _BEGIN, _END = "hermes-acp: begin (written by hermes-acp setup)", "hermes-acp: end"
 

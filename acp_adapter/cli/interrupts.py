@@ -1,4 +1,7 @@
-"""TODO."""
+"""Ctrl-C and the time limit of a prompt: the first asks the agent to stop, the second stops waiting for it.
+
+SIGTERM and SIGHUP end all at once, but in order: the terminal is left as it was, and the agent does not stay behind.
+"""
 
 from __future__ import annotations
 
@@ -113,10 +116,7 @@ def nudged(numbers: Collection[int], is_handled: Callable[[], bool]) -> Iterator
         hears.close()
 
 
-# Ctrl-C and the time limit of a prompt: the first asks the agent to stop, the second stops waiting for it.
-#
-# SIGTERM and SIGHUP end all at once, but in order: the terminal is left as it was, and the agent does not stay
-# behind.
+# What the signals do.
 
 Reason = Literal["interrupt", "timeout", "terminated"]
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from acp_adapter.format import safe_text
 
-# What the command lines of several commands have in common.
+# Command lines.
 
 
 def command_parser(command: str, description: str, epilog: str) -> argparse.ArgumentParser:
@@ -66,7 +66,7 @@ def standard_input() -> str:
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
-# What a command does when it cannot do what it was asked to, or when nobody reads what it says.
+# Failing.
 
 
 def say_failed(command: str, text: str) -> None:
@@ -82,7 +82,7 @@ def drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-# How a subcommand is run: with standard streams that are there, and an end that a shell understands.
+# Running: with standard streams that are there, and an end that a shell understands.
 
 FAILED = 1
 INTERRUPTED = 130

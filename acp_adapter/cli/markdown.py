@@ -1,4 +1,9 @@
-"""Markdown in a terminal, while it arrives."""
+"""A message in Markdown as what a terminal shows of it, each word as soon as it is whole.
+
+Lines stay lines: what the model has put on a line of its own stands on one, long ones go on under their beginning.
+Code is shown as it is, between two quiet rules, so that it can be copied. Without colours the marks inside lines
+stay, since nothing else could tell what they say.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +15,8 @@ from typing import Literal
 
 from acp_adapter.cli.console import Colour, Style, columns, is_wide, parts
 
-# What stands in a line of Markdown: emphasis, code, links. It is read as it comes.
-#
-# A piece of which the end is not there yet is held back until it comes, or cannot come any more; then its marks
-# were
-# only signs. So what has been shown is never taken back.
+# What stands in a line: emphasis, code, links. A piece whose end is not there yet is held back until it comes, or
+# cannot come any more; then its marks were only signs. So what has been shown is never taken back.
 
 Piece = tuple[str, tuple[Colour, ...]]
 
@@ -255,7 +257,7 @@ class Flow:
         return "".join(self._style.paint("".join(text for text, _ in run), *colours) for colours, run in runs)
 
 
-# What a line of Markdown begins, as far as it is there.
+# What a line begins, as far as it is there.
 
 _QUOTES = re.compile(r"(?: {0,3}> ?){1,8}")
 _HEAD = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*")
@@ -325,7 +327,7 @@ def _width(blanks: str) -> int:
     return len(blanks.expandtabs(4))
 
 
-# A table of Markdown: its rows are held until it ends, since each says how wide the columns are.
+# Tables: their rows are held until the end, since each says how wide the columns are.
 
 _BAR = re.compile(r"(?<!\\)\|")
 _UNDER_HEADS = re.compile(r" {0,3}\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
@@ -403,13 +405,7 @@ def _widths(natural: list[list[int]], width: int) -> list[int]:
     return widths
 
 
-# One message in Markdown as what a terminal shows of it, each word as soon as it is whole.
-#
-# Lines stay lines: what the model has put on a line of its own stands on one, long ones go on under their
-# beginning.
-# Code is shown as it is, between two quiet rules, so that it can be copied. Without colours the marks inside
-# lines
-# stay, since nothing else could tell what they say.
+# The message.
 
 _LEAST_ROOM = 20
 _MOST_INDENT = 24

@@ -1,4 +1,9 @@
-"""TODO."""
+"""`hermes-acp models --try`: ten short tasks that show whether a model can use tools.
+
+Each is a turn of a real agent in a folder of its own. What a model claims is not looked at: a task is passed when its
+files are as they should be, or the answer says what stands in them. No commands run, nobody is asked, and only the
+folder can be written to.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +42,7 @@ if TYPE_CHECKING:
     from agent_core.providers.choice import ModelChoice
 
 
-# Ten short tasks that show whether a model can use tools: each a turn of a real agent in a folder of its own.
-#
-# What a model claims is not looked at: a task is passed when its files are as they should be, or the answer says
-# what
-# stands in them. No commands run, nobody is asked, and only the folder can be written to.
+# The tasks.
 
 PROBE_SECONDS = 300.0
 _TOOLSETS = ("files", "planning")
@@ -337,7 +338,7 @@ def fit_for(outcomes: Sequence[Outcome]) -> str:
     return f"It is fit for an agent's work, with care: it failed at {names}."
 
 
-# `hermes-acp models --try`: what it costs, the ten tasks, a table of their outcomes, what the model is fit for.
+# What it costs, a table of the outcomes, and what the model is fit for.
 
 _FAILED, _NOBODY_TO_ASK = 1, 2
 

@@ -1,4 +1,4 @@
-"""A model is asked one question, bounded in time, to see whether it works."""
+"""A model is asked one question, without a retry and bounded in time, to see whether it works."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from agent_core.messages import user_message
 from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.factory import make_provider
-
-# Asks a model one question, bounded in time: for commands that want to know whether it works.
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +78,6 @@ def ask(
         provider.close()
     return Asked(tuple(events), error, late.is_set(), time.monotonic() - begun)
 
-
-# Asks a model one short question, to see whether the settings are right before they are written.
 
 TRIAL_SECONDS = 60.0
 _LONGEST_ANSWER = 64

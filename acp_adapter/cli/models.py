@@ -1,4 +1,4 @@
-"""TODO."""
+"""`hermes-acp models`: the models of a provider with what is known of them, and the model servers on this machine."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, TextIO
 from acp_adapter.cli.main import drop_output, say_failed
 from acp_adapter.format import one_line
 from agent_core.errors import AuthRequired, HermesError, SettingsError
-from agent_core.providers.model_listing import FoundServer, ListedModel, ModelListing
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration
     from agent_core.providers.choice import ModelChoice
+    from agent_core.providers.model_listing import FoundServer, ListedModel, ModelListing
 
 
-# Lists of models and of local model servers as plain text.
+# The lists as plain text.
 
 _HEADINGS = ("model", "context", "in", "cached", "out")
 _UNKNOWN = "-"
@@ -72,7 +72,7 @@ def _names(models: Sequence[str]) -> str:
     return ", ".join([*shown, *(["..."] if len(models) > _LONGEST_LIST else [])])
 
 
-# `hermes-acp models`: the models of a provider with what is known of them, and the model servers on this machine.
+# The command.
 
 FAILED = 1
 _INTERRUPTED = 130

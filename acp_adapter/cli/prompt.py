@@ -1,4 +1,7 @@
-"""TODO."""
+"""`hermes-acp prompt`: one prompt through the real server process, shown to a person or as JSON.
+
+`--agent "CMD"` drives another ACP agent in place of our server; the tests drive a scripted one by it.
+"""
 
 from __future__ import annotations
 
@@ -41,14 +44,14 @@ from acp_adapter.cli.main import (
 )
 from acp_adapter.cli.questions import POLICIES, Approver, Asking, Forms, Policy, permission_question
 from acp_adapter.cli.transcript import Transcript
-from acp_adapter.format import one_line
+from acp_adapter.format import count, dollars, one_line
 from agent_core.errors import RequestError, SettingsError
 
 if TYPE_CHECKING:
     from tools.redaction import Redactor
 
 
-# The command line of `hermes-acp prompt`.
+# The command line, and that of `hermes-acp chat`.
 
 _EPILOG = """\
 how questions are answered (--approve):
@@ -226,7 +229,7 @@ def _text(parser: argparse.ArgumentParser, argument: str | None) -> str:
     return text
 
 
-# The `--json` view of a conversation: every frame as a line on stdout, and nothing else there.
+# `--json`: every frame as a line on stdout, and nothing else there.
 
 _MOST_TOLD = 200
 
@@ -267,7 +270,7 @@ class Frames:
         """Nothing: each frame is a line."""
 
 
-# `hermes-acp prompt --record FILE`: the conversation is kept in a file, whichever agent it is with.
+# `--record FILE`: the conversation is kept in a file, whichever agent it is with.
 
 _CLOSE_SECONDS = 5.0
 
@@ -330,8 +333,6 @@ class UsageWatch:
         said = ""
         match self._last:
             case {"used": int() as used, "size": int() as size} if used >= 0 and size > 0:
-                from acp_adapter.format import count  # noqa: PLC0415 - not before there is something to tell
-
                 said = f"{count(used)} of {count(size)} tokens"
         return ", ".join(part for part in (said, _price(self._last.get("cost"))) if part)
 
@@ -353,8 +354,6 @@ class UsageWatch:
 def _price(cost: Any) -> str:
     match cost:
         case {"amount": int() | float() as amount, "currency": str(currency)}:
-            from acp_adapter.format import dollars  # noqa: PLC0415 - as above
-
             return dollars(amount) if currency == "USD" else f"{amount:.2f} {one_line(currency)}"
     return ""
 
@@ -432,9 +431,7 @@ def wait_for_background(
             return watch.stop
 
 
-# `hermes-acp prompt`: one prompt through the real server process, shown to a person or as JSON.
-#
-# `--agent "CMD"` drives another ACP agent in place of our server; the tests drive a scripted one by it.
+# The conversation.
 
 FAILED = 1
 OTHER_STOP_REASON = 3

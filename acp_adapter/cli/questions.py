@@ -1,4 +1,4 @@
-"""How an agent's questions are answered: permission questions by a policy or by the person, forms field by field."""
+"""How an agent's questions are answered: by a policy chosen on the command line, or by the person at the terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from acp_adapter.cli.terminal_input import (
 )
 from acp_adapter.format import one_line, visible_line
 
-# How permission questions are answered: by a policy chosen on the command line, or by the person.
+# The policy.
 
 Policy = Literal["ask", "edits", "all", "none"]
 Reply = Literal["once", "always", "no", "cancelled", "withdrawn"]
@@ -170,7 +170,7 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-# Asking the person at the terminal: to choose with the arrow keys, or to write a line.
+# Asking the person: to choose with the arrow keys, or to write a line.
 
 _SECONDS_TO_LOOK_UP = 0.2  # for a signal, or that nobody waits for the answer any more
 _LONGEST_LINE = 65536
@@ -268,7 +268,7 @@ def _never() -> bool:
     return False
 
 
-# Asking the person at the terminal whether something may be done.
+# Whether something may be done.
 
 _LETTERS: dict[str, str] = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "n"}
 _REPLIES: dict[str, Reply] = {
@@ -327,7 +327,7 @@ def _ask_in_a_line(asking: Asking, options: Sequence[Option]) -> Option | Reply:
             return numbered[said]
 
 
-# A form that the agent wants filled in (ACP v1, `elicitation/create`), field by field at the terminal.
+# A form (ACP v1, `elicitation/create`), field by field.
 
 Json = dict[str, Any]
 

@@ -16,7 +16,7 @@ from acp_adapter.cli.acp_client import SECONDS_TO_SEE_A_SIGNAL
 from acp_adapter.cli.console import Style, columns, wrapped
 from acp_adapter.format import safe_text, visible_line
 
-# Reading what a person types, line by line, so that Ctrl-C is seen at once, on every system; or key by key.
+# Lines and keys, read so that Ctrl-C is seen at once, on every system.
 
 if sys.platform == "win32":
     import msvcrt
@@ -251,7 +251,7 @@ def rows(lines: Sequence[str], style: Style) -> int:
     return sum(max(1, -(-columns(line) // width)) for line in lines)
 
 
-# A list to choose from with the arrow keys: what it shows, and what each key does.
+# A menu: what it shows, and what each key does.
 
 _INDENT = "    "
 _LEAST_WIDTH = 20
@@ -348,7 +348,7 @@ class Menu:
         return [style.paint(line, "bold", "cyan") for line in lines] if is_at else lines
 
 
-# Asking the person at the terminal for a line, a secret or a yes.
+# A person who is asked for a line, a secret or a yes.
 
 
 class InputEnded(Exception):

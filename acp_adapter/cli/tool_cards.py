@@ -1,4 +1,4 @@
-"""Tool calls in a terminal."""
+"""Tool calls in a terminal: what is known of each, and the lines that each update adds."""
 
 from __future__ import annotations
 
@@ -62,11 +62,9 @@ class OutputLines:
         return shown
 
 
-# What the updates of a tool call add to the text under its card: each piece once, however it is told.
-#
-# An agent tells a call's text in pieces (`_meta.terminal_output`), or as content that each update replaces: with
-# more
-# at its end, with the last lines of what is printed only, or with the whole of it in the end.
+# What the updates of a call add to the text under its card: each piece once. An agent tells a call's text in pieces
+# (`_meta.terminal_output`), or as content that each update replaces: with more at its end, with the last lines of
+# what is printed only, or with the whole of it in the end.
 
 _LIMITS = {"execute": (200, 20), "think": (60, 20)}
 _OTHER_LIMITS = (15, 0)
@@ -281,7 +279,7 @@ def _given(title: str, raw_input: Any) -> list[str]:
     return [f"with {told[:_MOST_INPUT]}", *more]
 
 
-# Tool calls in a transcript: what is known of each, and the lines that each update adds.
+# The cards.
 
 _OVER = ("completed", "failed")
 _WORDS = {"pending": "pending", "in_progress": "running", "completed": "done", "failed": "failed"}

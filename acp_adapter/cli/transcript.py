@@ -12,11 +12,9 @@ from acp_adapter.cli.questions import Approver, Forms
 from acp_adapter.cli.tool_cards import Cards
 from acp_adapter.format import one_line, safe_text, visible_line, visible_text
 
-# Session updates as text to print, piece after piece.
-#
-# A renderer prints nothing: it returns what is to be appended to the transcript, and remembers where that stands,
-# so
-# that the pieces of one message flow together and a card never begins in the middle of a line.
+# Session updates as text, piece after piece. A renderer prints nothing: it returns what is to be appended, and
+# remembers where that stands, so that pieces of one message flow together and a card never begins in the middle of
+# a line.
 
 _PLAN_SIGNS: dict[str, tuple[str, Colour]] = {"completed": ("[x]", "green"), "in_progress": ("[>]", "cyan")}
 _BLANK_LINE = 2  # newlines at the end of the transcript that make an empty line
@@ -249,7 +247,7 @@ def _length(seconds: float) -> str:
     return f"{whole} s" if whole < _MINUTE else f"{whole // _MINUTE} min {whole % _MINUTE} s"
 
 
-# The handler that shows a conversation to a person: what the agent sends, rendered and written at once.
+# The handler.
 
 _ERASE_LINE = "\r\x1b[K"
 _SAYING = frozenset({"agent_message_chunk", "agent_thought_chunk"})

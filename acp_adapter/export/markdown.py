@@ -1,4 +1,4 @@
-"""A session as Markdown."""
+"""A session as Markdown: to read in an editor, to keep beside the code, to paste into an issue."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tools.redaction import Redact, redact, redacted
 from tools.result import Shown, ShownDiff, ShownOutput, ShownText
 from tools.text.terminal_output import plain_text
 
-# Code fences in Markdown: long enough for what is in them, and closed where a text left one open.
+# Code fences: long enough for what is in them, and closed where a text left one open.
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
 _LEAST = 3
@@ -58,8 +58,6 @@ def closed(markdown: str) -> str:
             open_fence = ""
     return f"{markdown.rstrip(chr(10))}\n{open_fence}" if open_fence else markdown
 
-
-# A session as Markdown: to read in an editor, to keep beside the code, to paste into an issue.
 
 _SIGNS = {"completed": "✓", "failed": "✗", "interrupted": "–"}
 _BOXES = {"completed": "[x]", "in_progress": "[>]", "cancelled": "[-]", "pending": "[ ]"}

@@ -1,4 +1,7 @@
-"""HTML that is safe by its type, made of plain text, of Markdown and of a terminal's output."""
+"""HTML that is safe by its type: text becomes `Html` by being escaped, and nothing else is put into a page.
+
+Markdown, what a command printed and the changes of files become such HTML, too; so do whole pages.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,6 @@ from acp_adapter.export.diffs import Change, Line
 from acp_adapter.format import safe_text, whole
 from tools.light_dataclass import dataclass
 from tools.text.terminal_output import plain_text
-
-# HTML that is safe by its type: text becomes `Html` by being escaped, and nothing else is put into a page.
 
 Html = NewType("Html", str)
 """Well-formed, escaped HTML."""
@@ -315,7 +316,7 @@ def _link(target: str, label: Html) -> Html:
     return tag("span", label, class_="place", title=target)
 
 
-# Lists in Markdown as HTML: bullets, numbers, boxes to tick, and whatever is indented below an item.
+# Lists: bullets, numbers, boxes to tick, and whatever is indented below an item.
 
 ITEM = re.compile(r"(?P<indent> {0,3})(?P<mark>[-*+]|\d{1,9}[.)])(?:(?P<space> {1,4})(?P<text>\S.*)?|(?P<bare>)$)")
 """A line that begins an item; `text` is None or absent where the item's first line is empty."""
@@ -407,7 +408,7 @@ def _nests(line: str) -> bool:
     return bool(ITEM.match(line)) or line.lstrip().startswith(("```", "~~~", ">", "#", "|"))
 
 
-# Tables in Markdown as HTML.
+# Tables.
 
 _RULE_CELL = re.compile(r":?-+:?")
 _PIPE = re.compile(r"(?<!\\)\|")
@@ -455,7 +456,7 @@ def _side(rule: str) -> str | None:
     return None
 
 
-# Markdown as HTML: the blocks that answers of models are made of. Raw HTML in it is text.
+# The blocks that answers of models are made of. Raw HTML in them is text.
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})\s*([^`]*)$")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:\s+(.*))?$")

@@ -1,4 +1,8 @@
-"""TODO."""
+"""Keeps a connection's messages in a file, a line of JSON each, without the secrets in them.
+
+A message costs its sender one `put`; a thread of the recorder's own reads, redacts and writes it. A file that cannot
+be written to any more, or not as fast as messages come, ends the recording, never the session.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_NONBLOCK
 from tools.redaction import SHAPES, Redact
 
-# The file that a recording goes to: made for its owner alone; one that holds anything else stays as it is.
+# The file: made for its owner alone; one that holds anything else stays as it is.
 
 _FIRST_LINE = 1_000_000
 _LONGEST = 1e9
@@ -102,11 +106,7 @@ def is_entry(entry: object) -> TypeGuard[dict[str, Any]]:
     return False
 
 
-# Keeps a connection's messages in a file, a line of JSON each, without the secrets in them.
-#
-# A message costs its sender one `put`; a thread of the recorder's own reads, redacts and writes it. A file that
-# cannot
-# be written to any more, or not as fast as messages come, ends the recording, never the session.
+# The recorder.
 
 log = logging.getLogger(__name__)
 
@@ -452,7 +452,7 @@ def _items(values: Sequence[Any], redact: Redact) -> Iterator[Any]:
         is_value = isinstance(each, str) and _SECRET_FLAG.fullmatch(each) is not None
 
 
-# The lines of a recording in their order, without secrets. What the pieces of a text hold together is waited for.
+# The lines in their order, without secrets. What the pieces of a text hold together is waited for.
 
 _CHUNKS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
 _TERMINAL = "terminal"

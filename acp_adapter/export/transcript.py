@@ -1,4 +1,4 @@
-"""A stored session as a reader meets it: turns, and what was said and done in each; or as a trajectory."""
+"""A stored session as a reader meets it: turns, and what was said and done in each; or a trajectory to train with."""
 
 from __future__ import annotations
 
@@ -48,8 +48,6 @@ from tools.context import TodoItem
 from tools.light_dataclass import dataclass
 from tools.redaction import Redact, redact
 from tools.result import Shown, ShownDiff, ShownOutput, ShownText, ToolResult
-
-# A stored session as a reader meets it: turns, and in each what was said and done, in order.
 
 CardStatus = Literal["completed", "failed", "interrupted"]
 
@@ -222,7 +220,7 @@ def _characters(stored: StoredMessage) -> int:
     return len(text_of(message["content"])) + len(message.get("reasoning", "")) + calls
 
 
-# Tool calls of a story, from the events that showed them.
+# Tool calls, from the events that showed them.
 
 
 def card_of_events(stored: StoredEvent, answered_at: Mapping[str, float]) -> Card | None:
@@ -273,7 +271,7 @@ def _shown(name: str, result: ToolResult) -> tuple[Shown, ...]:
     return (ShownText(readable_error(result.text), None if result.failed else ""),)
 
 
-# From a transcript to its story: the events of each turn, or its messages where there are no events.
+# The events of each turn, or its messages where there are no events, as a story.
 
 _LONGEST_TITLE = 80
 
@@ -473,7 +471,7 @@ def token_totals(session: SessionRecord) -> list[str]:
     return [f"{count(number)} {name}" for number, name in numbers if number]
 
 
-# A session as a trajectory to train with: ShareGPT form, from the messages that the model saw, but for secrets.
+# A trajectory: ShareGPT form, from the messages that the model saw, but for secrets.
 
 
 def is_completed(transcript: Transcript) -> bool:

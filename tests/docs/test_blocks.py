@@ -18,7 +18,7 @@ import yaml
 from dotenv import dotenv_values
 from pydantic import BaseModel
 
-from acp_adapter.cli import SUBCOMMANDS
+from acp_adapter.cli import SUBCOMMANDS, module_of
 from acp_adapter.cli.jsonc import loads
 from acp_adapter.entry import parse_arguments
 from agent_core.config import load
@@ -152,7 +152,7 @@ def _parsed(arguments: list[str], patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(argparse.ArgumentParser, "parse_args", stop)
     with pytest.raises(_ParsedError):
-        importlib.import_module(f"acp_adapter.cli.commands.{arguments[0]}").main(arguments[1:])
+        importlib.import_module(module_of(arguments[0])).main(arguments[1:])
 
 
 @each("command", ["", *SUBCOMMANDS])
@@ -163,8 +163,7 @@ def test_every_option_of_a_command_is_told_of(command: str, monkeypatch: pytest.
         seen.update(_options(parser))
         raise _ParsedError
 
-    module = f"acp_adapter.cli.commands.{command}"
-    begin = importlib.import_module(module).main if command else parse_arguments
+    begin = importlib.import_module(module_of(command)).main if command else parse_arguments
     with monkeypatch.context() as patch:
         patch.setattr(argparse.ArgumentParser, "parse_args", stop)
         with pytest.raises(_ParsedError):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 
+from acp_adapter.cli import module_of
+
 
 def start_of(name: str) -> list[str]:
     """The command that runs `hermes-acp NAME` without the program's own start; its arguments follow."""
-    program = f"import sys; from acp_adapter.cli.commands.{name} import main; sys.exit(main(sys.argv[1:]))"
+    program = f"import sys; from {module_of(name)} import main; sys.exit(main(sys.argv[1:]))"
     return [sys.executable, "-c", program]

@@ -1,1 +1,1 @@
-"""What `hermes-acp doctor` is made of: a file per subject in `checks/` and `mending/`, run, and shown."""
+"""The parts of `hermes-acp doctor`."""

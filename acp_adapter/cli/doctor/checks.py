@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tools.redaction import Redact
 
 
-# What the checks look at, and how those that wait are ended.
+# What the checks look at, and what ends those that wait.
 
 
 class Endings:

@@ -137,7 +137,7 @@ def _is_old(path: Path) -> bool:
         return False
 
 
-# Numbers for people.
+# Sizes.
 
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 _THOUSAND = 1000

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent_core.settings.problems import SettingsProblem
 
 
-# Takes other users' permissions from the home and from what is private in it.
+# Permissions: other users' are taken from the home and from what is private in it.
 
 _PERMISSIONS = "permissions"
 
@@ -41,7 +41,7 @@ def mend_permissions(case: Case, _: Person) -> Iterator[Mended]:
             yield Mended(_PERMISSIONS, done=False, text=f"{path} is a link, or another user's: it was left as it is")
 
 
-# Removes what killed processes left.
+# Leftovers of killed processes are removed.
 
 _LEFTOVERS = "leftovers"
 
@@ -57,7 +57,7 @@ def mend_leftovers(case: Case, _: Person) -> Iterator[Mended]:
             yield Mended(_LEFTOVERS, done=True, text=f"removed {path}")
 
 
-# Mends the database, or sets it aside and saves what can be read of it.
+# The database is mended, or set aside and what can be read of it is saved.
 
 _DATABASE = "database"
 _TABLES = ("sessions", "turns", "messages", "events")
@@ -91,7 +91,7 @@ def _saved(saved: Salvaged) -> Iterator[str]:
         yield f"{saved.recreated} sessions had lost their title and directory: «Recovered session»."
 
 
-# Corrects misspelt keys of config.yaml, once the person has seen the change and agrees.
+# Misspelt keys of config.yaml are corrected, once the person has seen the change and agrees.
 
 _SETTINGS = "settings"
 
@@ -181,7 +181,7 @@ def _written(file: Path, before: str, after: str, person: Person, misspelt: Sequ
     return Mended(_SETTINGS, done=True, text=f"{file}: {names}; what it was: {backup}")
 
 
-# Corrects editors' entries that start another program, or none, once the person has seen the change and agrees.
+# Editors' entries that start another program, or none, are corrected, once the person agrees.
 
 _EDITOR = "editor"
 
@@ -228,7 +228,7 @@ def _entered(case: Case, editor: Editor, command: Sequence[str], person: Person)
     return Mended(_EDITOR, done=True, text=f"{editor.title}: {entry.path} starts {command[0]}{kept}")
 
 
-# Everything that `--fix` mends, in the order in which it is done.
+# All of them.
 
 Mend = Callable[[Case, Person], Iterator[Mended]]
 

@@ -1,4 +1,7 @@
-"""What the doctor found and mended, on the screen and as JSON. It loads without `tools` and `agent_core`."""
+"""What the doctor has found and mended, on the screen and as JSON.
+
+It loads nothing but the standard library and its neighbours: it must also run where another `tools` is found.
+"""
 
 from __future__ import annotations
 
@@ -177,16 +180,13 @@ def as_json(
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-# Whether Python finds our packages where they are. Only the standard library: with a foreign `tools` nothing
-# runs.
-#
-# The check is made before anything else of ours is loaded.
+# Whether Python finds our packages where they are. This is checked before anything else of ours is loaded.
 
 NAME = "imports"
 _PACKAGES = ("acp_adapter", "agent_core", "tools")
 _LIBRARIES = {"acp": "agent-client-protocol", "mcp": "mcp"}
 _OWN = "hermes-editor-agent"
-_ROOT = Path(__file__).resolve().parents[4]
+_ROOT = Path(__file__).resolve().parents[3]
 
 
 def foreign_packages() -> Iterator[Finding]:

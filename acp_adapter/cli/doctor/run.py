@@ -1,4 +1,4 @@
-"""TODO."""
+"""One run of `hermes-acp doctor`: it mends if it shall, makes the checks, and tells what they found."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class AtTerminal:
         return style_for(self._out).colour
 
 
-# One visit: mends if it shall, looks at everything, and tells it on the screen or as JSON.
+# The run itself.
 
 FAILED = 1
 

@@ -1,1 +1,1 @@
-"""Inspect."""
+"""The parts of `hermes-acp inspect`."""

@@ -44,8 +44,8 @@ def main(argv: list[str]) -> int:
 
 
 def _write_page(file: Path, options: argparse.Namespace) -> int:
-    from acp_adapter.cli.inspect.page import to_page  # noqa: PLC0415 - the same
-    from acp_adapter.cli.inspect.recordings import Span, read_recordings  # noqa: PLC0415 - not for --help
+    from acp_adapter.cli.inspect.page import to_page  # noqa: PLC0415 - not for --help
+    from acp_adapter.cli.inspect.recordings import Span, read_recordings  # noqa: PLC0415 - the same
 
     try:
         with file.open(encoding="utf-8", errors="replace") as lines:

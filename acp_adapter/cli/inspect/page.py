@@ -25,7 +25,7 @@ from acp_adapter.export.diffs import change_of
 from acp_adapter.export.markup import NOTHING, Html, diff_lines, join, page_in_frame, resource, tag, text
 from acp_adapter.format import duration
 
-# Sizes and spans of time, as those read them who look for milliseconds.
+# Sizes and spans of time.
 
 _KILO, _MEGA = 1_000, 1_000_000
 
@@ -195,7 +195,7 @@ def _lane(row: Row) -> int | None:
     return 2 if row.kind == "notification" and row.first.direction == "in" else None
 
 
-_HERE = "acp_adapter.cli.inspect.recordings"
+_HERE = "acp_adapter.cli.inspect"
 _ALL = Span()
 _SLOW = 1.0
 # They last as long as a model works or a person thinks.

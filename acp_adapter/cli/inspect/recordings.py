@@ -107,7 +107,7 @@ def _piece(message: dict[str, Any]) -> str:
     return ""
 
 
-# A recording read back: the lines of each connection in it.
+# The connections in a file.
 
 
 @dataclass(slots=True)

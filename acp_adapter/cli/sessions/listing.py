@@ -25,7 +25,7 @@ from agent_core.sessions.search_index import index_pending
 from tools.agent_ports import RecalledMessage, RecalledSession, RecallQuery
 from tools.errors import ToolError
 
-# Words that the sessions' subcommands share: ages, short ids.
+# Ages and short ids.
 
 _SHORTEST = 8
 _AGES = ((365 * 86_400, "y"), (86_400, "d"), (3_600, "h"), (60, "min"))
@@ -47,7 +47,7 @@ def short_ids(ids: Sequence[str]) -> list[str]:
     return [each[:length] for each in ids]
 
 
-# `hermes-acp sessions list`: one session a line, or all that is known as JSON.
+# `list`: one session a line, or all that is known as JSON.
 
 _PAGE = 500
 _LEAST_TITLE = 20
@@ -146,7 +146,7 @@ def _titled(record: SessionRecord, now: float, room: int | None, style: Style) -
     return f"{style.paint(title, 'bold')}{style.paint(mark, 'dim')}"
 
 
-# `hermes-acp sessions search`: sessions by words that were said in them.
+# `search`: sessions by words that were said in them.
 
 _INDEXING_SECONDS = 5.0
 _AROUND = 90
@@ -210,7 +210,7 @@ def _message(message: RecalledMessage, pattern: re.Pattern[str], style: Style) -
     yield f"  {mark} {_SPEAKERS[message.role]:<6}{line if message.is_hit else style.paint(line, 'dim')}"
 
 
-# `hermes-acp sessions delete, prune, archive, unarchive`.
+# `delete`, `prune`, `archive`, `unarchive`.
 
 _FAILED, _NOBODY_TO_ASK = 1, 2
 

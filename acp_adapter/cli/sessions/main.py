@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent_core.sessions.library import SessionLibrary
 
 
-# The command line of `hermes-acp sessions`.
+# The command line.
 
 _UNITS = {"h": 3_600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
 _AGE = re.compile(r"(\d{1,6})([hdwy])")

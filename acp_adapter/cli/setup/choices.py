@@ -1,4 +1,4 @@
-"""TODO."""
+"""The choices of `hermes-acp setup`: who serves the model, where, with which key, which model; and their writing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agent_core.providers.model_listing import FoundServer
 
 
-# What `hermes-acp setup` is to write, and what the settings would then say: nothing is changed here.
+# What is to be written, and what the settings would then say: nothing is changed here.
 
 _ANY_MODEL = "any"
 _OTHER_NAMES = {"api": "base_url", "url": "base_url", "api_key_env": "key_env"}
@@ -172,7 +172,7 @@ def _as_variable(base_url: str) -> str:
     return re.sub(r"[^A-Z0-9]+", "_", host_of(base_url).upper()).strip("_") or "SERVER"
 
 
-# The questions of `hermes-acp setup`: who serves the model, where, with which key, and which model.
+# The questions.
 
 _MOST_SHOWN = 30
 # Without an address Amazon's own settings say which region is asked.
@@ -180,7 +180,7 @@ _FOUND_BY_AMAZON = frozenset({"bedrock", "anthropic-bedrock"})
 
 
 class Person(Protocol):
-    """Whom it asks; `setup_terminal.Terminal` is one."""
+    """Whom it asks; `terminal_input.Terminal` is one."""
 
     def say(self, text: str = "") -> None:
         """Show a line or several."""
@@ -411,7 +411,7 @@ def _found_offer(server: FoundServer) -> Offer:
     )
 
 
-# Puts what was chosen into its places, and tells the person which these are.
+# Everything is put into its place, and the person told which that is.
 
 
 def with_moved_key(config: Configuration, wanted: Wanted) -> Wanted:

@@ -1,4 +1,4 @@
-"""TODO."""
+"""What `hermes-acp setup` writes: config.yaml and .env, both whole or neither; keys also to the keyring."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agent_core.settings import keyring
 from agent_core.settings.keyring import MARK
 from tools.os_compat import lock, open_to_lock
 
-# Changes `model` in the text of a config.yaml and leaves every other line, with its comments, as it is.
+# config.yaml: `model` is changed, every other line stays as it is, with its comments.
 
 _PLAIN_SCALAR = re.compile(r"[A-Za-z][A-Za-z0-9_./:@+-]*")
 _INDENT = "  "
@@ -197,7 +197,7 @@ def first_config(values: Mapping[str, str]) -> str:
     return f"{_HEAD}{model_lines(values)}{_REST}"
 
 
-# Sets a variable in the text of an .env file and leaves every other line as it is.
+# .env: one variable is set, every other line stays as it is.
 
 # Editors of Windows put it at the beginning.
 _MARK = "\ufeff"
@@ -251,7 +251,7 @@ def _quoted(value: str) -> str:
     return f"'{escaped}'"
 
 
-# Writes what `hermes-acp setup` has planned: both files whole, or neither, and what was there stays beside.
+# Both files are written, and what was there stays beside.
 
 
 class SetupFailed(HermesError):
@@ -335,8 +335,6 @@ def write(home: Home, files: Collection[NewFile]) -> None:
 
 
 def _present(text: str, drop: Collection[str]) -> list[str]:
-    import yaml  # noqa: PLC0415 - only for this message
-
     model = (yaml.safe_load(text) or {}).get("model")
     return sorted(name for name in drop if name in model) if isinstance(model, dict) else []
 
@@ -351,7 +349,7 @@ def _read(path: Path) -> str:
         raise SetupFailed(f"{path} could not be read: {said}. Make it readable, or move it away.") from problem
 
 
-# Where new keys are put: into .env, or into the system's keyring with a line in .env that says so.
+# Keys: into .env, or into the system's keyring with a line in .env that says so.
 
 Store = Literal["file", "keyring"]
 

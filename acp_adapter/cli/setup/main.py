@@ -1,4 +1,4 @@
-"""TODO."""
+"""`hermes-acp setup`: choose a provider, a key and a model, try them, write them down. Editors run it to sign in."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from acp_adapter.cli.editors import EDITORS
+from acp_adapter.cli.editors import EDITORS, offer_editors
 from acp_adapter.cli.main import add_model_options, add_profile, command_parser, say_failed, standard_input
 from acp_adapter.format import safe_text
 from agent_core.errors import AuthRequired, HermesError, KeyMissing
@@ -104,7 +104,7 @@ def _value(person: Person, key: ToolKey) -> str:
         person.say(problem)
 
 
-# The command line of `hermes-acp setup`.
+# The command line.
 
 _EPILOG = """\
 Without options it asks who serves the model, for the key and for the model, and asks the model one short question.
@@ -239,7 +239,7 @@ def _key(parser: argparse.ArgumentParser, found: argparse.Namespace) -> str | No
     return key or parser.error(f"--key-env: the variable {found.key_env} is not set")
 
 
-# `hermes-acp setup`: choose a provider, a key and a model, try them, write them down. Editors run it to sign in.
+# The command.
 
 FAILED = 1
 _INTERRUPTED = 130
@@ -306,8 +306,7 @@ def _carried_out(options: SetupOptions, decided: _Decided | None, person: Person
     Raises:
         HermesError: it could not be written.
     """
-    from acp_adapter.cli.editors import offer_editors  # noqa: PLC0415 - wrong usage needs none of it
-    from acp_adapter.cli.setup.choices import tell_choice, write_all  # noqa: PLC0415
+    from acp_adapter.cli.setup.choices import tell_choice, write_all  # noqa: PLC0415 - wrong usage needs none of it
 
     if decided is not None:
         asked = person if options.asks else None
@@ -322,7 +321,7 @@ def _carried_out(options: SetupOptions, decided: _Decided | None, person: Person
 
 def _asked(config: Configuration, options: SetupOptions, person: Person) -> Wanted:
     """What the person chooses; what the command line says is not asked."""
-    from acp_adapter.cli.setup.choices import (  # noqa: PLC0415 - loads what resolves models  # noqa: PLC0415
+    from acp_adapter.cli.setup.choices import (  # noqa: PLC0415 - loads what resolves models
         Wanted,
         at_address,
         choice_for,
