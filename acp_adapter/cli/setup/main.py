@@ -361,7 +361,13 @@ def _given(config: Configuration, options: SetupOptions) -> Wanted:
     Raises:
         HermesError: it cannot be used.
     """
-    from acp_adapter.cli.setup.choices import Wanted, choice_for, configured_address, server_of, with_new_key  # noqa: PLC0415 - loads what resolves models
+    from acp_adapter.cli.setup.choices import (  # noqa: PLC0415 - loads what resolves models
+        Wanted,
+        choice_for,
+        configured_address,
+        server_of,
+        with_new_key,
+    )
     from agent_core.providers.catalog import check_address  # noqa: PLC0415
 
     provider = server_of(config, options.provider).name
