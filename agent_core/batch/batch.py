@@ -168,8 +168,7 @@ class Outcome:
 
 # The directory that a batch writes to: `results.jsonl`, and its runs to train with. It survives any kill.
 #
-# Only the process that runs the batch writes. A run's trajectory is written before its result, so what a kill
-# leaves
+# Only the process that runs the batch writes. A run's trajectory is written before its result, so what a kill leaves
 # behind is at most one line too many or a part of one, which the next start takes away.
 
 RESULTS = "results.jsonl"
@@ -289,7 +288,7 @@ def _append(path: Path, line: str) -> None:
         os.fsync(file.fileno())
 
 
-# Runs the items of a batch in an executor, so many at a time, and stores each result as it comes.
+# Runs the items in an executor, so many at a time, and stores each result as it comes.
 
 Run = Callable[[Item], Outcome]
 

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 
 # A conversation in ShareGPT form, to train with: as the model saw it, but for what was only for one run.
 #
-# The form is that of the Hermes agents: reasoning as `<think>`, tool calls as `<tool_call>`, all results that
-# follow an
-# answer as `<tool_response>`s in one `tool` turn; every `gpt` turn begins with a `<think>` block, if an empty
-# one.
+# The form is that of the Hermes agents: reasoning as `<think>`, tool calls as `<tool_call>`, all results that follow
+# an answer as `<tool_response>`s in one `tool` turn; every `gpt` turn begins with a `<think>` block, if an empty one.
 
 _CALLING = """\
 The functions below can be called. Their signatures are within <tools> </tools>:
@@ -142,8 +140,6 @@ def _part(part: Part) -> str:
         case "input_audio":
             return f"<audio {part['input_audio']['format']}>"
 
-
-# Finished turns as trajectories, a line each, in two files of the home; written in the background.
 
 log = logging.getLogger(__name__)
 
@@ -310,7 +306,7 @@ def _end_of_lines(file: int) -> int:
         return stream.read().rfind(b"\n") + 1
 
 
-# A turn of an agent as a run to keep.
+# The turns of an agent as runs to keep.
 
 
 def log_for(wanted: Runs | bool) -> Runs | None:

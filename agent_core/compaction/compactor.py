@@ -198,11 +198,8 @@ class Effort:
         return after < before
 
 
-# `ContextCompressor`: the usual way to keep a conversation within the model's window.
-#
-# What it does, in this order, as far as it takes: old results to a line each; the middle replaced by a record
-# that code
-# puts together, with a model's prose in it; a shorter tail; large messages cut.
+# What the compressor does, in this order, as far as it takes: old results to a line each; the middle replaced by a
+# record that code puts together, with a model's prose in it; a shorter tail; large messages cut.
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,7 @@
-"""The port to whatever keeps a conversation within the model's window, and a compression as a value to store."""
+"""The port to whatever keeps a conversation within the model's window, and a compression as a value to store.
+
+`ContextCompressor` is the usual engine. The history itself always stays whole.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,6 @@ from typing import Any, Literal, Protocol
 from agent_core.messages import Message
 from tools.context import TodoItem
 from tools.light_dataclass import dataclass
-
-# One compression of a session's history, as a value that can be stored. The history itself stays whole.
 
 CompactionReason = Literal["preflight", "overflow", "asked"]
 
@@ -80,9 +81,6 @@ def is_possible(made: Compaction, length: int) -> bool:
 
 def _maps(value: Any, key: type, to: type) -> bool:
     return isinstance(value, Mapping) and all(isinstance(k, key) and isinstance(v, to) for k, v in value.items())
-
-
-# The port to whatever keeps a conversation within the model's window. `ContextCompressor` is the usual one.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,13 @@
-"""What in a person's words must not be lost to a summary: addresses, paths, ids, versions, numbers with units."""
+"""The facts that a compression promises to keep of the messages that it replaces, read from them by code.
+
+- the person's messages: the latest word for word, earlier ones in short;
+- what the person decided: answers to questions, refusals with their words; what was asked and not answered;
+- the open items of the plan;
+- files written and read, commands run with how they ended, what failed and how often it was tried;
+- from the person's words: addresses, paths, names in quotes, ids, versions, numbers with units, settings.
+
+No model has a part in it. It is read anew from the whole history each time, so that nothing wears away.
+"""
 
 from __future__ import annotations
 
@@ -59,16 +68,6 @@ def values_in(text: str) -> Iterator[str]:
         if 1 < len(value) <= _LONGEST:
             yield value
 
-
-# What a compression promises to keep of the messages that it replaces, read from them by code.
-#
-# - the person's messages: the latest word for word, earlier ones in short;
-# - what the person decided: answers to questions, refusals with their words; what was asked and not answered;
-# - the open items of the plan;
-# - files written and read, commands run with how they ended, what failed and how often it was tried;
-# - from the person's words: addresses, paths, names in quotes, ids, versions, numbers with units, settings.
-#
-# No model has a part in it. It is read anew from the whole history each time, so that nothing wears away.
 
 _LINE, _COMMAND = 240, 160
 _WRITERS = frozenset({"write_file", "patch"})

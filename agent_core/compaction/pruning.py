@@ -384,8 +384,6 @@ _OUTCOMES: Mapping[str, Callable[[MadeCall, str], str]] = {
 }
 
 
-# Old tool results to a line each, and old arguments shortened: what costs no model and loses least.
-
 _SMALL = 400
 _SMALL_ARGUMENTS = 400
 

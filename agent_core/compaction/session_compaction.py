@@ -18,7 +18,7 @@ from agent_core.compaction.engine import (
     WindowUse,
     is_possible,
 )
-from agent_core.compaction.tokens import TokenMeter
+from agent_core.compaction.tokens import CutPrompts, TokenMeter
 from agent_core.compaction.view import last_words, shown
 from agent_core.errors import TurnInterrupted
 from agent_core.messages import Message, repaired, text_of, user_message
@@ -28,10 +28,9 @@ from agent_core.services import SessionServices
 from agent_core.turn import TurnHistory
 from tools.light_dataclass import dataclass
 
-# One compression of a session's history, from the flush of its memory to the stored outcome.
+# One compression, from the flush of the session's memory to the stored outcome.
 #
-# Nothing is used before it is stored, and nothing is stored that no model could be shown: an engine may be
-# anyone's.
+# Nothing is used before it is stored, and nothing is stored that no model could be shown: an engine may be anyone's.
 
 log = logging.getLogger(__name__)
 
@@ -367,8 +366,6 @@ class TurnCompression:
 
     def counted(self, choice: ModelChoice, request: ModelRequest, usage: Usage) -> None:
         """A request has its answer, and its server says what it was."""
-        from agent_core.compaction.tokens import CutPrompts  # noqa: PLC0415 - not before the first answer
-
         services = self.services
         services.cuts = services.cuts or CutPrompts()
         services.cuts.counted(choice, request, usage, services.meter.estimate(request))

@@ -1,4 +1,4 @@
-"""The text that stands in place of earlier messages: facts that code has put together, and prose that a model writes."""
+"""The text that stands in place of earlier messages: facts that code puts together, and prose that a model writes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from agent_core.compaction.pruning import both_ends, one_line
 from agent_core.messages import Message, said_in, text_of, user_message
 from tools.light_dataclass import dataclass
 from tools.redaction import Redact
-
-# The text that stands in place of earlier messages: facts that code has put together, and prose between them.
 
 HEADING = "[Record of earlier work in this session]"
 END = "[End of the record. The conversation goes on from here.]"
@@ -301,7 +299,7 @@ def _told(message: Message, result: int) -> str:
     return "\n".join(lines)
 
 
-# The record that stands in place of messages: put together by code, with prose where a model writes some of use.
+# Both put together.
 
 CHARS_A_TOKEN = 3
 _FACTS_SHARE, _LEAST_FACTS, _MOST_FACTS = 0.06, 700, 6_000

@@ -1,4 +1,4 @@
-"""How many tokens a request will be: what servers have counted, an estimate for the rest; and servers that cut prompts."""
+"""How many tokens a request will be: what servers have counted, and an estimate for the rest."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ from tools.light_dataclass import dataclass
 # About how many tokens a text, a message or a tool's definition is, without a tokenizer.
 #
 # Tokenizers of today agree on what is cheap (common words with their space) and what is dear (digits, odd signs,
-# other
-# scripts than Latin). So each sign adds a weight that depends on its class and on that of the sign before it. The
-# weights were fitted once to two public vocabularies (o200k and cl100k) over code and prose in several languages,
+# other scripts than Latin). So each sign adds a weight that depends on its class and on that of the sign before it.
+# The weights were fitted once to two public vocabularies (o200k and cl100k) over code and prose in several languages,
 # JSON, logs, diffs and random text; `tests/data/tokens/README.md` says how.
 
 _NAMES = "lUdstnpxgraiycwf"
@@ -198,7 +197,7 @@ def _image_tokens(url: str) -> float:
     return min(max(facts.width * facts.height / _PIXELS_A_TOKEN, _LEAST_IMAGE), _MOST_IMAGE)
 
 
-# How many tokens a request will be: what its model's server has counted, and an estimate for what came since.
+# What a model's server has counted, and an estimate for what came since.
 
 _LEAST, _MOST = 0.25, 4.0
 """Times the estimate that a server's count may be; what is beyond is no count of the request."""
@@ -373,8 +372,7 @@ def _plausible(usage: Usage, estimate: float, least: int) -> int | None:
 
 # Notices a server that silently cuts prompts to its window: it counts far fewer tokens than it was sent.
 #
-# Counts are not to be trusted blindly: estimates err, some servers leave out what their cache had, and images
-# count
+# Counts are not to be trusted blindly: estimates err, some servers leave out what their cache had, and images count
 # differently everywhere. So only what nothing else explains is called cut.
 
 _LEAST_COUNT, _LEAST_SENT = 512, 3_000

@@ -1,4 +1,7 @@
-"""What of a history the model is shown once it was compressed, and where a history may be cut."""
+"""What of a compressed history the model is shown, and where a history may be cut.
+
+The view is pure, and only grows as the history does.
+"""
 
 from __future__ import annotations
 
@@ -70,8 +73,6 @@ def last_words(messages: Sequence[Message]) -> int | None:
     )
     return next(found, None)
 
-
-# What of the history the model is shown, once it was compressed: a pure view that only grows as the history does.
 
 BRIDGE = "I go on from here."
 """What stands between two messages of the user's side, which must alternate with the model's."""

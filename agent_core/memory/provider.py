@@ -133,7 +133,7 @@ def fenced(text: str) -> str:
     return f"<{NAME}>\n{_NOTE}\n{plain}\n</{NAME}>"
 
 
-# The port to a memory of the user's choice, beside the two files. A plugin in the home brings one.
+# The port. A plugin in the home brings a provider.
 
 
 @runtime_checkable
@@ -182,7 +182,7 @@ MakeProvider = Callable[[], MemoryProvider]
 """Makes the provider of one session."""
 
 
-# Runs one session's provider on a thread of its own: in order, in the background, its faults kept from turns.
+# Runs one session's provider on a thread of its own, in order; its faults are kept from turns.
 
 log = logging.getLogger(__name__)
 

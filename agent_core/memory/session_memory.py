@@ -1,4 +1,4 @@
-"""What one session has of memory: the block of its prompt, the files for the tool, the provider; and taking changes back."""
+"""What one session has of memory: the block of its prompt, the files for the tool, and the provider."""
 
 from __future__ import annotations
 
@@ -128,8 +128,6 @@ def _left_out(store: MemoryStore, target: MemoryTarget, reasons: dict[int, str])
         "`/memory forget N` removes one."
     )
 
-
-# What one session has of memory: the block of its prompt, the files for the tool, and the provider.
 
 _TOOLS_SECONDS = 5.0
 _FLUSH_SECONDS = 2.0
@@ -294,7 +292,7 @@ class _Provider:
     troubles: list[str] = field(default_factory=list)
 
 
-# A turn's dealings with memory: what is recalled for its prompt, what the provider is told at its end.
+# One turn: what is recalled for its prompt, what the provider is told at its end.
 
 
 class TurnMemory:
@@ -330,7 +328,7 @@ class TurnMemory:
             listener(Status("memory", text))
 
 
-# The memories of one process's sessions: made with their services, ended when they are let go of, or at the exit.
+# The memories of all sessions of a process.
 
 _AT_EXIT = 3.0
 

@@ -1,4 +1,4 @@
-"""The two memory files of a home: their entries, reading and replacing them, and the changes that processes make."""
+"""The two memory files of a home. Every process that shares it may change them; none loses what another wrote."""
 
 from __future__ import annotations
 
@@ -336,8 +336,6 @@ def _unusable(path: Path, tried: str, problem: OSError) -> MemoryUnusable:
     said = problem.strerror or type(problem).__name__
     return MemoryUnusable(f"{path} could not be {tried}: {said}. Check that it is a file of yours.")
 
-
-# The two memory files of a home. Every process that shares it may change them; none loses what another wrote.
 
 FOLDER = "memories"
 NAMES: dict[MemoryTarget, str] = {"memory": "MEMORY.md", "user": "USER.md"}

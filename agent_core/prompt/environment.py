@@ -16,7 +16,7 @@ from tools.environments.program_finder import PROGRAMS, project_interpreter
 from tools.light_dataclass import dataclass
 from tools.untrusted.scanner import scan
 
-# What the prompt says of the session's surroundings: gathered once a session, on a worker thread.
+# Gathered once a session, on a worker thread.
 
 ALWAYS = ("rg",)
 _MOST_CHARS = 4_096
@@ -148,7 +148,7 @@ def _programs(cwd: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     )
 
 
-# The layer that tells where the agent works. It comes last: it differs from session to session.
+# The layer. It comes last: it differs from session to session.
 
 _LONGEST_SUBJECT = 72
 

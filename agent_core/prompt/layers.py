@@ -1,4 +1,8 @@
-"""The system prompt: named layers, each a pure function of what was gathered; built once a session, stored with it."""
+"""The system prompt: named layers, each a pure function of what was gathered.
+
+It is built once a session and stored with it. What is the same in all sessions comes first and what differs most
+comes last, so that servers can keep the beginning.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +30,6 @@ from agent_core.workspace import Workspace
 from tools.light_dataclass import dataclass
 from tools.toolsets import MORE_TOOLS
 from tools.untrusted.scanner import scan
-
-# What is set about the system prompt.
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,13 +240,6 @@ def platform_text(platform: str) -> str:
     return _HINTS.get(platform, "")
 
 
-# The system prompt: named layers, each a pure function of what was gathered; built once a session, stored with
-# it.
-#
-# What is the same in all sessions comes first and what differs most comes last, so that servers can keep the
-# beginning.
-
-
 @dataclass(frozen=True, slots=True)
 class Layer:
     """A part of the prompt; `name` is for people, as «identity» or «AGENTS.md». An empty text takes no place."""
@@ -319,7 +314,7 @@ def _layers(sources: PromptSources) -> Iterator[Layer]:
     yield Layer("environment", environment_text(sources.facts))
 
 
-# Builds a session's system prompt from what is on this machine. It reads files and asks git: for a worker thread.
+# Building it from what is on this machine reads files and asks git: work for a thread.
 
 
 def session_prompt(

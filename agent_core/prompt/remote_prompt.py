@@ -19,9 +19,8 @@ from tools.environments.temp_directories import own_directory
 from tools.errors import CommandError
 from tools.light_dataclass import dataclass
 
-# The rules files of a session on another machine: fetched in one go, and read as if they were here.
-#
-# Files that they mention are not fetched, and neither are those of folders that work gets into later.
+# Rules files are read as if they were here. Files that they mention are not fetched, and neither are those of folders
+# that work gets into later.
 
 _MOST_FILES = 40
 _FETCH = """cd {cwd} 2>/dev/null && here=$(pwd -P) || exit 0
@@ -119,8 +118,6 @@ def _named(path: bytes) -> Path:
 def _below(mirror: Path, path: Path) -> Path:
     return mirror.joinpath(*(part for part in path.parts[1:] if part != ".."))
 
-
-# What the prompt says of another machine that a session works on: looked at there, in one go.
 
 # The commit is looked at in a repository with settings of ours that borrows the objects, as `tools.environments.git`
 # does: a missing one would be fetched from wherever the settings say. What is asked before that reads none.

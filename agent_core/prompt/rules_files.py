@@ -173,7 +173,7 @@ def work_mark(label: str) -> str:
     return f"[Rules of {label}"
 
 
-# Loads rules files: those of directories by their names, and what they mention, all within one budget.
+# Loading: the files of directories by their names, and what they mention, all within one budget.
 
 _MOST_FILES = 20
 _MOST_LEFT_OUT = 20
@@ -373,8 +373,7 @@ class RulesLoader:
 
 # Rules of sub-folders: told with the result of the first call that works in there.
 #
-# What was told is found again in the conversation itself: so it is told again once a compression, or the person,
-# has
+# What was told is found again in the conversation itself: so it is told again once a compression, or the person, has
 # taken that result away, and a later process knows as much as this one.
 
 MOST_CHARS = 8_000

@@ -16,7 +16,7 @@ from tools.os_compat import O_NOCTTY, O_NONBLOCK
 from tools.text.encoding import decode, with_escapes
 from tools.text.globs import GlobError, split, translate
 
-# Reads one rules file: bounded, following no link that could be put there meanwhile, never waiting for a pipe.
+# Reading is bounded, follows no link that could be put there meanwhile, and never waits for a pipe.
 
 MOST_BYTES = 1024 * 1024
 _FLAGS = os.O_RDONLY | O_NONBLOCK | O_NOCTTY

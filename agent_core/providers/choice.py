@@ -242,7 +242,7 @@ class AsSet:
         return None
 
 
-# Addresses of models in the big clouds, made of the region, project or resource that the environment names.
+# Addresses of the big clouds, made of the region, project or resource that the environment names.
 
 _VERTEX = "https://aiplatform.googleapis.com/v1"
 _VERTEX_PATH = re.compile(r"^(?P<root>.*?)/projects/(?P<project>[^/]+)/locations/(?P<region>[^/]+)/?$")

@@ -22,7 +22,7 @@ from agent_core.providers.base import (
 )
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.json_fragments import body_json, body_parts
-from agent_core.providers.lessons import Lessons
+from agent_core.providers.lessons import Lessons, refused_field
 from agent_core.providers.protocol import Decoder, WireProtocol
 from agent_core.providers.transport_errors import SdkErrors, failure_of, refused, reported_error, translated
 from tools.quick_json import whole_text
@@ -255,8 +255,7 @@ def _one(alike: list[StreamEvent]) -> StreamEvent:
 #
 # Without the vendors' SDKs: loading one takes longer than everything else that a prompt needs, their objects cost
 # twenty times what the few fields that matter cost, and they would check the whole history again at each request.
-# Where one of them has to send (`agent_core/providers/sdk`), it is a subclass of this provider that sends; all else
-# is this.
+# Where one of them has to send, `sdk_provider.SdkProvider` does; all else is this.
 
 _LAST_READ_TIMEOUT = 0.5
 # Once an answer has said why it ends, most often only its usage follows. Some servers say it early, and go on after a
@@ -383,8 +382,6 @@ class HttpStream:
             try:
                 yield from self._answer(abort)
             except ProviderStatusError as problem:
-                from agent_core.providers.lessons import refused_field  # noqa: PLC0415 - few are
-
                 # A refusal that stays the same was about something else.
                 is_new = problem.body != refusal and len(learned) < _MOST_REFUSALS
                 field = refused_field(self._choice, problem) if is_new else None

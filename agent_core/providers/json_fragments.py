@@ -11,8 +11,6 @@ from typing import Any, TypeVar
 from tools import quick_json
 from tools.light_dataclass import dataclass
 
-# A request's body as JSON text, put together from parts that are written once.
-
 # How deep pieces lie in a request's body: body, messages, message, content.
 _LEVELS = 4
 _LONG = 65_536
@@ -165,10 +163,8 @@ def _plain(value: Any) -> bytes:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-# What is made of a conversation's messages for its requests: made once, however many requests there are.
-#
-# Each request repeats the one before and adds to its end. Without this a long conversation would be converted and
-# written as JSON anew for each tool call.
+# What is made of messages is made once, however many requests there are: each request repeats the one before and adds
+# to its end. Without this a long conversation would be converted and written as JSON anew for each tool call.
 
 _Made = TypeVar("_Made")
 _Object = TypeVar("_Object")

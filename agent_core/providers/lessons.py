@@ -240,7 +240,7 @@ def _limited(choice: ModelChoice, most: int) -> ModelChoice:
     return replace(choice, max_tokens=min(asked), facts=replace(choice.facts, max_output=min(output)))
 
 
-# A request that a server refuses over a field: the same without it.
+# Reading a refusal: the request again, without the field that it is about.
 
 # Gateways hand the refusals of the servers behind them on as errors of their own.
 _REASONING_STATUSES = frozenset({400, 422, 424, 500, 502})

@@ -30,7 +30,7 @@ from agent_core.providers.catalog import (
     split_model,
     unknown_provider,
 )
-from agent_core.providers.choice import DEFAULT_STALL, ModelChoice, ModelFacts, Transport
+from agent_core.providers.choice import DEFAULT_STALL, ModelChoice, ModelFacts, Transport, cloud_address
 from agent_core.settings.keyring import KeptVariables
 from tools.light_dataclass import dataclass
 
@@ -190,8 +190,6 @@ class Server:
         if self.entry is not None and self.entry.base_url:
             return self.entry.base_url
         if self.name in _IN_CLOUDS:
-            from agent_core.providers.choice import cloud_address  # noqa: PLC0415 - few people need it
-
             return cloud_address(self.name, environ)
         return self.service.base_url if self.service is not None else ""
 

@@ -1,4 +1,4 @@
-"""A provider whose requests are sent by a vendor's SDK, over our own connections; answers are read as our own HTTP's are."""
+"""A provider whose requests are sent by a vendor's SDK. The answers are read as our own HTTP's are."""
 
 from __future__ import annotations
 
@@ -31,11 +31,9 @@ if TYPE_CHECKING:
     from agent_core.providers.transport import Abort
 
 
-# Makes the vendors' SDK clients over our own HTTP client: they write addresses, headers and signatures.
-#
-# What they would take from the environment (keys, accounts, headers) is left out: it could go to a server that it
-# is
-# not meant for. Only the clouds' own settings count.
+# The clients are made over our own HTTP client, and write addresses, headers and signatures. What they would take
+# from the environment (keys, accounts, headers) is left out: it could go to a server that it is not meant for. Only
+# the clouds' own settings count.
 
 if TYPE_CHECKING:
     Client = Anthropic | AnthropicBedrock | AnthropicVertex | OpenAI
@@ -254,9 +252,6 @@ def send(client: Client, request: SdkRequest, errors: SdkErrors) -> httpx2.Respo
         return answer
     # Not where the SDK's error is handled: each would be the other's cause.
     raise beneath
-
-
-# A provider whose requests are sent by a vendor's SDK. The answers are read as our own HTTP's are.
 
 
 class SdkProvider(HttpProvider):

@@ -45,12 +45,9 @@ from tools.os_compat import same_directory
 
 # Pages of sessions, newest first, and the cursors that lead from one to the next.
 #
-# A cursor holds the place of the last session that was told (when it was used, its id), not how many to pass
-# over. So
-# nothing is told twice or passed over because other sessions were used, made or deleted meanwhile. The one thing
-# it
-# cannot promise: a session that is used after the first page and before its own turn moves to the front, behind
-# the
+# A cursor holds the place of the last session that was told (when it was used, its id), not how many to pass over. So
+# nothing is told twice or passed over because other sessions were used, made or deleted meanwhile. The one thing it
+# cannot promise: a session that is used after the first page and before its own turn moves to the front, behind the
 # cursor; it is told when the list is read anew.
 
 MOST_ON_A_PAGE = 1_000
@@ -210,9 +207,8 @@ def _refusal(cause: str) -> RequestError:
 # Deleting sessions for good, without making others wait.
 #
 # First one short transaction marks the session: from then on it is in no view. Then its rows go, a few at a time;
-# between two batches whoever waits may write. What a crash leaves of it is deleted by `finish_deletes`. Deleted
-# text is
-# overwritten in the file.
+# between two batches whoever waits may write. What a crash leaves of it is deleted by `finish_deletes`. Deleted text
+# is overwritten in the file.
 #
 # Contents of files (the directory blobs/) are shared by sessions: `FileVersions.prune` removes those that nobody
 # needs.
@@ -407,9 +403,6 @@ def _records(rows: list[tuple[str | None, int, int, int, int, float, int]], by: 
     for name, requests, read, cached, written, cost, unpriced in rows:
         shown = path_from(name) if by == "project" and name else name or ""
         yield Spending(shown, requests, read, cached, written, cost, unpriced)
-
-
-# The stored sessions as a whole: made, found, listed, changed, forked, read and deleted.
 
 
 class SessionArchive:

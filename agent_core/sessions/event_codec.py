@@ -37,9 +37,8 @@ from tools.result import ResultImage, Shown, ShownDiff, ShownOutput, ShownText, 
 
 # Values that models and tools make up, as strict JSON holds them; and reading them back with care.
 #
-# A row must never fail because of what it holds. So this replaces what JSON or UTF-8 does not have, in the same
-# way as
-# the wire does: what is replayed then looks like what was shown live.
+# A row must never fail because of what it holds. So this replaces what JSON or UTF-8 does not have, in the same way
+# as the wire does: what is replayed then looks like what was shown live.
 
 _MAX_DEPTH = 100
 _MAX_BITS = 10_000  # Python writes no longer numbers as decimals
@@ -346,10 +345,7 @@ def _read_shown(body: Body) -> Shown:
             raise ValueError(f"a result shows no {kind!r}")
 
 
-# Finished items of a turn ⇄ rows: a kind, the version of its form, and a JSON body.
-#
-# A new version of a kind is a new function in its `upgrades`: from the last version's body to its own. What
-# earlier
+# A new version of a kind is a new function in its `upgrades`: from the last version's body to its own. What earlier
 # programs wrote is lifted step by step to the newest form, and read as that.
 
 Item = UserSaid | AgentText | AgentThought | Noticed | CallSoFar | PlanChanged | ContextUsed | ContextCompacted

@@ -245,8 +245,8 @@ def _events(rows: SessionRows, undone: Collection[int]) -> Iterator[StoredEvent]
 
 # Up to where a fork from a message goes: what of that message's turn belongs to it.
 #
-# The ids of what the agent shows are «TURN-KIND-N»: N counts the turn's answers, so N says which answer it is
-# part of.
+# The ids of what the agent shows are `TURN-KIND-N`: N counts the turn's answers, so it says which answer it is part
+# of.
 
 _PROMPT = re.compile(r"(?P<turn>.+)-(?:prompt|user-1)")
 _ANSWER = re.compile(r"(?P<turn>.+)-(?:message|thought|note|status|question)-(?P<number>[1-9]\d{0,8})")
@@ -383,11 +383,9 @@ def _unknown(until: str) -> RequestError:
 
 # A new session from an earlier one: all of it, or what was said up to a certain message.
 #
-# Everything is copied, so that neither session can change the other. Message ids of clients begin with the turn's
-# id
+# Everything is copied, so that neither session can change the other. Message ids of clients begin with the turn's id
 # and need to be unique within a session only, so turns keep theirs. Earlier contents of files are not copied: the
-# fork
-# has changed no file, and must not take back what the other session did.
+# fork has changed no file, and must not take back what the other session did.
 
 _FORK_MARK = re.compile(r" \(fork(?: \d+)?\)$")
 _BEYOND = 2**62

@@ -169,7 +169,7 @@ class Findings:
         return "rebuild" if "rebuild" in remedies else "in place" if "in place" in remedies else ""
 
 
-# What state the database and the kept file contents are in; looking changes nothing.
+# The examination itself changes nothing.
 
 _PATIENCE = 2.0
 _MOST_FAULTS = 20
@@ -448,12 +448,8 @@ def _some(faults: list[str]) -> str:
     return shown if len(faults) <= 3 else f"{shown}; and more"  # noqa: PLR2004
 
 
-# Mending the database. Nothing is ever deleted: a file that is broken is set aside, whole.
-#
-# What can be mended where it is (indexes, the search index, permissions) is. A file with damaged pages is read
-# row by
-# row into a new one; then the damaged file gets another name and the new one its place. At every moment the
-# damaged
+# What can be mended where it is (indexes, the search index, permissions) is. A file with damaged pages is read row by
+# row into a new one; then the damaged file gets another name and the new one its place. At every moment the damaged
 # file is there under one of its two names, and the next repair does what was left undone.
 
 _REPAIR_PATIENCE = 5.0

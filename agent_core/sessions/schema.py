@@ -335,7 +335,7 @@ def statements(script: str) -> Iterator[str]:
         yield rest  # a comment, or a statement without its semicolon
 
 
-# From a path to a usable database: looked at, made or brought forward where needed, and connected to.
+# Opening: looked at, made or brought forward where needed, and connected to.
 
 log = logging.getLogger(__name__)
 

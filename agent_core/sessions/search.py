@@ -249,7 +249,7 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8").strip()
 
 
-# Reads pieces of stored sessions: what the person, the model and its tools said, each message's text bounded.
+# Pieces of stored sessions: what the person, the model and its tools said, each message's text bounded.
 
 log = logging.getLogger(__name__)
 
@@ -374,8 +374,6 @@ def _text(message_id: int, body: Any) -> str:
         log.warning("the stored message %d cannot be read", message_id, exc_info=True)
         return _DAMAGED
 
-
-# `SqliteRecall`: what was said in earlier sessions, from the database.
 
 _MOST_INDEXED = 100_000
 _FOUND = Bounds(hit=1_500, other=500)

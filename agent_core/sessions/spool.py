@@ -1,4 +1,8 @@
-"""Files of what could not be stored before the end of a process, one for each session: the next start takes them in."""
+"""Files of what could not be stored before a process ended, one for each session: the next start takes them in.
+
+They lie in the home, or, where that cannot be written to, in the directory for temporary files; for the user alone.
+A file is locked while its process lives, which may still store what is in it.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +52,7 @@ from tools.context import TodoItem
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, lock, own_user
 
-# Operations of a session's queue as JSON and back, for the files that outlive their process.
+# The operations of a session's queue as JSON and back.
 
 _FORMAT = 1
 _TYPES: Mapping[str, type] = {
@@ -146,13 +150,6 @@ class Coding:
         rows = cast("list[JournalRow]", [self._decoded(row) for row in coded.pop("events")])
         return LiveTurn(**coded, journal=TurnJournal.of(rows), stored=None)
 
-
-# Files of what could not be stored before the end of a process, one for each session: the next start takes them
-# in.
-#
-# They lie in the home, or, where that cannot be written to, in the directory for temporary files; for the user
-# alone.
-# A file is locked while its process lives, which may still store what is in it.
 
 log = logging.getLogger(__name__)
 

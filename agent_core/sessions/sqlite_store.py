@@ -92,8 +92,6 @@ class Journals:
                 journal.close()
 
 
-# Conversations in the database, written while the agent works.
-
 log = logging.getLogger(__name__)
 
 PATIENCE = 5.0
@@ -545,7 +543,7 @@ class SqliteSessionStore:
             self._ticker.wake(within)
 
 
-# What goes on behind the turns of sessions, kept in the database: stored in order with what the turns store.
+# What goes on behind the turns of sessions, stored in order with what the turns store.
 
 
 class KeptBackground:

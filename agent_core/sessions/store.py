@@ -14,8 +14,6 @@ from agent_core.messages import Message
 from agent_core.sessions.records import KeptState, PromptLeft
 from tools.light_dataclass import dataclass
 
-# The port to wherever conversations are kept, as the agent uses it.
-
 
 class Journal(Protocol):
     """Takes down what happens in one turn. Safe to use from several threads."""

@@ -1,4 +1,4 @@
-"""What an SQLite or file error means for the store, told so that a person can act on it; and waiting where it is busy."""
+"""What an SQLite or file error means for the store, told so that a person can act on it; waiting while it is busy."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from agent_core.errors import StoreError
-
-# What an SQLite or file error means for the store, told so that a person can act on it.
 
 READING_FAULTS = (sqlite3.Error, UnicodeDecodeError)
 """What reading a damaged database raises: SQLite's words on it may quote text that is damaged itself."""

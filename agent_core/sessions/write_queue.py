@@ -1,4 +1,4 @@
-"""The sessions that this process works with, each behind its lock: storing what waits, and going on where that fails."""
+"""Storing what this process's sessions have to store, in order, and going on where that fails."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from agent_core.sessions.spool import Spool
 from agent_core.sessions.store_errors import primary_code
 from tools.light_dataclass import dataclass
 
-# Storing what a live session has not stored yet: everything that waits, in order, in one short transaction.
+# Everything that waits of one session is stored in one short transaction.
 
 log = logging.getLogger(__name__)
 
@@ -223,7 +223,7 @@ def _set_aside(live: LiveSession, operation: Operation, problem: BaseException) 
     live.backlog[at : at + 1] = [] if instead is None else [instead]
 
 
-# The sessions that this process works with, each behind its lock: storing them, and going on where that fails.
+# The sessions that this process works with, each behind its lock.
 
 MOST_BYTES = 16 << 20
 """Of a session that waits to be stored: a turn whose session has more waits itself."""

@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from agent_core.home import Home
 
 
-# The operating system's keyring, asked with a bound: a locked one, or a machine without a desktop, holds nobody
-# up.
-#
-# The library is an extra (`keyring`) and is loaded with the first question. Each question has a thread of its
-# own: a
-# backend may wait for a person at a window that is on no screen.
+# The keyring is asked with a bound: a locked one, or a machine without a desktop, holds nobody up. The library is an
+# extra (`keyring`) and is loaded with the first question. Each question has a thread of its own: a backend may wait
+# for a person at a window that is on no screen.
 
 SECONDS = 10.0
 # A person who is asked by their desktop to unlock it needs longer.
@@ -139,7 +136,7 @@ def _told(problem: Exception) -> str:
     return f"The system's keyring failed ({kind}). {_OTHERWISE}"
 
 
-# Variables of which some are kept in the system's keyring: `.env` names those, and each is read when needed.
+# Variables of which `.env` says that the keyring has them; each is read when it is needed.
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from tools.approval.policy import EditPolicy, Mode
 
 
-# What a person can choose for a session, as any front end may show it.
-#
 # Named tuples are the cheapest to define and to make: these are loaded before the first session, by the hundred.
 
 
@@ -50,8 +48,6 @@ class Option(NamedTuple):
     choices: tuple[Choice, ...] = ()
     groups: tuple[ChoiceGroup, ...] = ()
 
-
-# What the person chose for one session: its permission mode, its model, and how the two behave.
 
 _T = TypeVar("_T")
 

@@ -1,4 +1,7 @@
-"""What a project's own `.hermes/config.yaml` says: it can only narrow what the user's settings say."""
+"""What a project's own `.hermes/config.yaml` says of permissions and rules files.
+
+It can only narrow what the user's settings say.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from tools.approval.rules import PermissionRule, RuleError, allowlist_rules, par
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_NONBLOCK
 
-# What is set about rules files.
+# Rules files.
 
 _LEAST, _MOST = 20_000, 500_000
 _SHARE = 0.06
@@ -77,13 +80,9 @@ def chars_of_a_file(window: int | None, max_chars: int | None) -> int:
     return most if max_chars is None else min(most, max_chars)
 
 
-# What a project's own `.hermes/config.yaml` says: it can only narrow what the user's settings say.
-#
 # A project's files come from others, and the agent itself may have written them. So of `approvals` only `deny`
-# counts,
-# and a `mode` that asks more often, and `context_files` can only have fewer and shorter files read; whatever else
-# is
-# there is left out, with a warning that says so.
+# counts, and a `mode` that asks more often, and `context_files` can only have fewer and shorter files read; whatever
+# else is there is left out, with a warning that says so.
 
 ApprovalMode = Literal["auto", "all", "off"]
 
@@ -307,7 +306,7 @@ def _parsed(data: bytes) -> Mapping[Any, Any]:
     return value or {}
 
 
-# What a project's own `.hermes/config.yaml` says about rules files: it can only want less of them.
+# Its rules files, narrowed.
 
 
 def context_file_settings(config: Configuration, roots: Sequence[Path]) -> ContextFileSettings:
@@ -319,7 +318,7 @@ def context_file_settings(config: Configuration, roots: Sequence[Path]) -> Conte
     return settings
 
 
-# The user's settings and the project's about permissions, as the policy wants them.
+# Permissions, as the policy wants them: the user's settings and the project's.
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from agent_core.memory.store import MemoryLimits
 from tools.settings import ProgramMode, ProgramSettings
 
-# Which files hold rules for agents, and where they are looked for.
+# Which files hold rules for agents, and where they are looked for: the defaults of `context_files`.
 
 HERMES = ".hermes.md"
 AGENTS = "AGENTS.md"
@@ -50,7 +50,7 @@ def variants(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((name, name.lower(), f"{stem.capitalize()}.{ending}", name.upper())))
 
 
-# What every part of the settings is.
+# What every section is.
 
 
 class SettingsPart(BaseModel):
@@ -60,7 +60,7 @@ class SettingsPart(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
 
 
-# What a user can set about tools: parts of `config.yaml`. Keys that other programs share are read leniently.
+# Tools.
 
 
 class ToolPart(BaseModel):
@@ -139,7 +139,7 @@ class SandboxPart(ToolPart):
         return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
 
 
-# What a user can set about work in the background: the part `background` of `config.yaml`.
+# `background`: work behind the turns.
 
 OwnTurns = Literal["auto", "always", "ask", "never"]
 
@@ -162,7 +162,7 @@ class BackgroundPart(ToolPart):
         return {False: "never", True: "always"}.get(value, value) if isinstance(value, bool) else value
 
 
-# What a user can set about programs that call tools: the part `code_execution` of `config.yaml`.
+# `code_execution`: programs that call tools.
 
 
 class CodePart(ToolPart):
@@ -186,7 +186,7 @@ class CodePart(ToolPart):
         return ProgramSettings(mode=self.mode, timeout=self.timeout, max_calls=self.max_tool_calls)
 
 
-# What a user can set about the model's window: the part `compression` of `config.yaml`, which upstream has too.
+# `compression`: the model's window. Upstream has it too.
 
 DEFAULT_ENGINE = "compressor"
 
@@ -235,7 +235,7 @@ class CompressionPart(ToolPart):
         )
 
 
-# What a user can set about sub-agents: the part `delegation` of `config.yaml`, which upstream has too.
+# `delegation`: sub-agents. Upstream has it too.
 
 _DELEGATION_NAMES = {
     "child_timeout_seconds": "timeout",
@@ -315,7 +315,7 @@ class DelegationPart(ToolPart):
         return ours
 
 
-# What a user can set about commands and about the machine that sessions work on: the part `terminal`.
+# `terminal`: commands, and the machine that sessions work on.
 
 # Upstream's names for what is called otherwise here.
 _TERMINAL_NAMES = {"env_type": "backend", "docker_mount_cwd_to_workspace": "docker_mount"}
@@ -441,7 +441,7 @@ class TerminalPart(ToolPart):
         return (value,) if isinstance(value, str) else () if value is None else value
 
 
-# What a user can set about models that go round in circles: the part `tool_loop_guardrails` of `config.yaml`.
+# `tool_loop_guardrails`: models that go round in circles.
 
 
 class LoopCounts(SettingsPart):
@@ -469,7 +469,7 @@ class GuardrailSettings(SettingsPart):
     hard_stop_after: LoopCounts = Field(default_factory=LoopCounts)
 
 
-# What a user can set about memory: the part `memory` of `config.yaml`, with the names that other programs use.
+# `memory`, with the names that other programs use.
 
 
 class MemoryPart(ToolPart):
@@ -507,7 +507,7 @@ class MemoryPart(ToolPart):
         return self.memory_enabled or self.user_profile_enabled
 
 
-# What a user can set about the system prompt: a part of `config.yaml`.
+# The system prompt.
 
 
 class ContextFilesPart(BaseModel):
@@ -533,7 +533,7 @@ class ContextFilesPart(BaseModel):
         return names
 
 
-# What a user can set about skills: the part `skills` of `config.yaml`, which other programs share.
+# `skills`, which other programs share.
 
 
 class SkillPart(ToolPart):
@@ -549,7 +549,7 @@ class SkillPart(ToolPart):
     )
 
 
-# What a user can set about traces: the part `telemetry` of `config.yaml`.
+# `telemetry`: traces.
 
 
 class TelemetryPart(ToolPart):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 
-# What is wrong with a setting, in words for whoever wrote it. Never a key, and nothing that may hold one.
+# The words never tell a key, nor anything that may hold one.
 
 _MAX_SHOWN = 80
 _SECRET_PARTS = ("key", "header")

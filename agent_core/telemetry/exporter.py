@@ -1,4 +1,4 @@
-"""What the agent tells of its turns, and the collector that it goes to, over OTLP. Without tracing nothing is loaded."""
+"""What the agent tells of its turns, and the collector that it goes to. Without tracing, nothing is loaded for it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from agent_core.config import Configuration
     from agent_core.settings.sections import TelemetryPart
     from agent_core.turn import Turn
-
-
-# What the agent tells of its turns; without tracing, nothing is loaded for it.
 
 
 class TurnTrace(Protocol):
@@ -63,7 +60,7 @@ def begin_trace(tracing: SessionTrace | None, session_id: str, turn_id: str) -> 
     return NoTrace() if tracing is None else tracing.begin(session_id, turn_id)
 
 
-# Where spans go: to a collector, over OTLP. OpenTelemetry's own variables (`OTEL_EXPORTER_OTLP_…`) count as well.
+# Spans go to a collector, over OTLP. OpenTelemetry's own variables (`OTEL_EXPORTER_OTLP_…`) count as well.
 
 log = logging.getLogger(__name__)
 

@@ -18,9 +18,8 @@ from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 
 # Paths as text that SQLite can hold: names on disk are bytes, and need not be UTF-8.
 #
-# A path that is UTF-8 stands as it is. Any other is written as `bytes:` and its bytes in percent notation; as
-# paths are
-# absolute, nothing else begins like that. A path has one form only, so that equal texts are equal paths.
+# A path that is UTF-8 stands as it is. Any other is written as `bytes:` and its bytes in percent notation; as paths
+# are absolute, nothing else begins like that. A path has one form only, so that equal texts are equal paths.
 
 _AS_BYTES = "bytes:"
 
@@ -185,8 +184,7 @@ def _hash_of(stream: BufferedReader) -> str:
 # Rows about what files were: one for each change of a file.
 #
 # `lost` tells why the content before a change cannot be brought back; its hash may be known all the same. A row
-# counts
-# as a reference to a blob while it is not lost.
+# counts as a reference to a blob while it is not lost.
 
 Origin = Literal["tool", "command", "found", "rewind", "redo"]
 """Who changed a file: an editing tool; a command that names it; whoever did while a command ran that does not; the

@@ -1,4 +1,4 @@
-"""Brings paths back to earlier states, here and on another machine, and removes what killed processes left half written."""
+"""Brings paths back to earlier states, on this machine and on others; half-written files of killed processes go."""
 
 from __future__ import annotations
 
@@ -401,13 +401,11 @@ class FarHistory:
         return take_back
 
 
-# Files that a process was writing when it was killed, or had no more time to end, beside the one that it would
-# have
+# Files that a process was writing when it was killed, or had no more time to end, beside the one that it would have
 # replaced: nobody else takes them away.
 #
-# A file is put in its place by a rename, so the half-written one has a name of its own, for a moment. The
-# directory is
-# known: what a file was is noted before it is changed.
+# A file is put in its place by a rename, so the half-written one has a name of its own, for a moment. The directory
+# is known: what a file was is noted before it is changed.
 
 log = logging.getLogger(__name__)
 

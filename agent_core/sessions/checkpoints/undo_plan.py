@@ -19,7 +19,7 @@ from tools.approval.persistence_paths import run_later
 from tools.light_dataclass import dataclass
 from tools.text.matching import compact_diff
 
-# What a rewind would do, and what it has done. A rewind is an undo or, taking that back, a redo.
+# The records of what a rewind would do, and of what it has done.
 
 RewindKind = Literal["undo", "redo"]
 Action = Literal["restore", "create", "delete", "chmod", "nothing"]
@@ -218,10 +218,8 @@ def _octal(mode: int | None) -> str:
 
 # What a rewind would do with each file.
 #
-# Three states of a file decide: what it was before the turns (wanted), what the turns left, and what it is now.
-# Is it
-# what they left, and did nobody else change it between their changes, it can be brought back. Is it wanted
-# already,
+# Three states of a file decide: what it was before the turns (wanted), what the turns left, and what it is now. Is it
+# what they left, and did nobody else change it between their changes, it can be brought back. Is it wanted already,
 # nothing is to do. Anything else is someone's work: it is not overwritten unless the person says so.
 
 _MOST_BELOW = 10_000

@@ -20,13 +20,9 @@ from tools.changes.facts import ContentCache
 __all__ = ["FileVersions", "VersionLimits"]
 
 
-# Keeps the contents of earlier versions within bounds.
-#
-# A content is deleted within a transaction that has just seen that no row refers to it, and only if it was not
-# used for
-# an hour. Whoever keeps a content commits its row and then looks whether the content is still there. So one of
-# the two
-# sees the other, whatever the order.
+# A content is deleted within a transaction that has just seen that no row refers to it, and only if it was not used
+# for an hour. Whoever keeps a content commits its row and then looks whether the content is still there. So one of
+# the two sees the other, whatever the order.
 
 _GRACE = 3600.0
 _DAY = 86_400.0
@@ -155,8 +151,6 @@ def _batches(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]
 
-
-# What files were before a session changed them: kept for a person who takes a turn back.
 
 _SESSIONS_WITH_CACHE = 4
 

@@ -46,9 +46,7 @@ from tools.light_dataclass import dataclass
 from tools.ports import CommandSpec, TakeBack, nothing_noted
 from tools.result import ChangedFile
 
-# Keeps contents, and what is noted about them in the queue of their session, without ever holding up or failing
-# the
-# change that they are about.
+# Contents, and what is noted about them in the queue of their session.
 
 log = logging.getLogger(__name__)
 
@@ -249,7 +247,7 @@ def number_for(connection: sqlite3.Connection, session_id: str, call: CallOfTurn
     return number
 
 
-# What one tool call changes, kept before it is changed.
+# One tool call: what it changes, kept before it is changed.
 
 _MOST_NAMED = 3
 _POSTPONED = "the program was ended while it was to be kept"
