@@ -26,7 +26,7 @@ from agent_core.messages import INTERRUPTED_TURN, Content, Message, closing, hol
 from agent_core.model_request.caller import Patience
 from agent_core.model_request.fallback_chain import Route
 from agent_core.notifications import follow, open_turn
-from agent_core.prompt.layers import PromptSettings
+from agent_core.prompt.layers import PromptSettings, session_prompt
 from agent_core.providers.base import CacheTtl, Provider, ReasoningEffort
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.factory import provider_by_name
@@ -440,8 +440,6 @@ class AIAgent:
         """The session's system prompt, built with its first turn. What is left out of it is told to the person."""
         services = self.services
         if services.system is None:
-            from agent_core.prompt.layers import session_prompt  # noqa: PLC0415 - not before the first prompt
-
             choice = self.route.first
             before = services.prompt_notes
             prompt, services.prompt_notes = session_prompt(

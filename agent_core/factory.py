@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from agent_core.activity import RunReport
 from agent_core.agent import AIAgent
+from agent_core.batch.trajectories import Runs, TrajectoryLog
 from agent_core.compaction.compactor import engine_of
 from agent_core.compaction.engine import CompressionRequest
 from agent_core.config import ConfigSource, Configuration, teach
@@ -56,7 +57,6 @@ from tools.toolsets import get_tool_definitions, load_tools
 from tools.untrusted.scanner import scan
 
 if TYPE_CHECKING:
-    from agent_core.batch.trajectories import Runs, TrajectoryLog
     from agent_core.mcp.session_servers import SessionServers
     from agent_core.mcp.specs import ServerSpec
 
@@ -374,8 +374,6 @@ class AgentFactory:
     def _trajectory_log(self, settings: Settings) -> TrajectoryLog | bool:
         if not settings.agent.save_trajectories:
             return False
-        from agent_core.batch.trajectories import TrajectoryLog  # noqa: PLC0415 - few people train models
-
         with self._lock:
             self._trajectories = self._trajectories or TrajectoryLog(self._config.home.trajectories, self.redactor)
             return self._trajectories

@@ -12,7 +12,7 @@ from agent_core.background_tasks import TaskBoard
 from agent_core.callbacks import AgentCallbacks
 from agent_core.cancel import CancelToken
 from agent_core.compaction.engine import Compaction, CompressionRequest, ContextEngine
-from agent_core.compaction.tokens import TokenMeter
+from agent_core.compaction.tokens import CutPrompts, TokenMeter
 from agent_core.errors import StoreError
 from agent_core.messages import Message
 from agent_core.model_request.history_filter import Omissions, PrefixWatch, SeenHabits
@@ -33,7 +33,6 @@ from tools.result import ResultImage, ToolResult
 from tools.toolsets import MORE_TOOLS
 
 if TYPE_CHECKING:
-    from agent_core.compaction.tokens import CutPrompts
     from agent_core.memory.session_memory import SessionMemory
     from agent_core.sessions.store import SessionStore
     from agent_core.skills import SessionSkills
