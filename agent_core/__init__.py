@@ -26,6 +26,10 @@ _PUBLIC = {
 }
 
 _MOVED = {
+    "agent_core.batch.items": "agent_core.batch.batch",
+    "agent_core.batch.results": "agent_core.batch.batch",
+    "agent_core.context": "agent_core.compaction",
+    "agent_core.context.engine": "agent_core.compaction.engine",
     "agent_core.providers.resolution": "agent_core.providers",
     "agent_core.providers.resolution.catalog": "agent_core.providers.catalog",
     "agent_core.providers.wire": "agent_core.providers",

@@ -27,65 +27,68 @@ def _half(scene: str, seam: str, nth: int, **more: Any) -> Point:
     return Point(scene, Fault(seam, HALF, nth=nth, **more))
 
 
-_LIVE = "agent_core.sessions.live"
-_DATABASE = "agent_core.sessions.database"
-_ARCHIVE = "agent_core.sessions.archive"
-_REWIND = "agent_core.sessions.rewind"
-_FILES = "agent_core.sessions.files"
+_SESSIONS = "agent_core.sessions"
+_CHECKPOINTS = "agent_core.sessions.checkpoints"
 _REPLACING = "tools.environments.atomic_writes"
 
 STORE = {
-    "store: the new database's file is made": _at("first start", f"{_DATABASE}.opening:_make_file", "after"),
-    "store: the new database is filled": _at("first start", f"{_DATABASE}.opening:migrate", "after"),
+    "store: the new database's file is made": _at("first start", f"{_SESSIONS}.schema:_make_file", "after"),
+    "store: the new database is filled": _at("first start", f"{_SESSIONS}.schema:migrate", "after"),
     "store: before the new database gets its name": _at("first start", "os.replace", path="hermes-acp.db"),
     "store: after the new database got its name": _at("first start", "os.replace", "after", path="hermes-acp.db"),
-    "store: before the copy of an older database": _at("an older database", f"{_DATABASE}.opening:back_up"),
+    "store: before the copy of an older database": _at("an older database", f"{_SESSIONS}.schema:back_up"),
     "store: within the copy of an older database": _at("an older database", "sqlite.write", nth=20, path=".bak"),
     "store: before that copy gets its name": _at("an older database", "os.replace", path=".bak"),
     "store: after that copy got its name": _at("an older database", "os.replace", "after", path=".bak"),
     "store: within a step of the schema": _at("an older database", "sqlite.write", path="-journal", nth=2),
-    "store: after the steps of the schema": _at("an older database", f"{_DATABASE}.opening:migrate", "after"),
-    "store: a session is written, not committed": _at("first start", f"{_LIVE}.operations:insert_new", "after"),
-    "store: a turn has begun, not committed": _at("a turn", f"{_LIVE}.operations:insert_turn", "after"),
-    "store: a prompt is written, not committed": _at("a turn", f"{_LIVE}.operations:insert_message", "after"),
-    "store: a prompt is committed": _at("a turn", f"{_LIVE}.saving:Saver._settle"),
-    "store: an answer with a call, not committed": _at("a turn", f"{_LIVE}.operations:insert_message", "after", 2),
-    "store: a tool's result, not committed": _at("a turn", f"{_LIVE}.operations:insert_message", "after", 3),
-    "store: a tool's result is committed": _at("a turn", f"{_LIVE}.saving:Saver._settle", nth=3),
-    "store: the turn's events, not committed": _at("a turn", f"{_LIVE}.live_turn:LiveTurn.write_events", "after", 4),
-    "store: the turn's end, not committed": _at("a turn", f"{_LIVE}.operations:close_turn", "after"),
-    "store: the turn's end is committed": _at("a turn", f"{_LIVE}.live_sessions:LiveSessions.save", "after", 2),
+    "store: after the steps of the schema": _at("an older database", f"{_SESSIONS}.schema:migrate", "after"),
+    "store: a session is written, not committed": _at("first start", f"{_SESSIONS}.operations:insert_new", "after"),
+    "store: a turn has begun, not committed": _at("a turn", f"{_SESSIONS}.operations:insert_turn", "after"),
+    "store: a prompt is written, not committed": _at("a turn", f"{_SESSIONS}.operations:insert_message", "after"),
+    "store: a prompt is committed": _at("a turn", f"{_SESSIONS}.write_queue:Saver._settle"),
+    "store: an answer with a call, not committed": _at(
+        "a turn", f"{_SESSIONS}.operations:insert_message", "after", 2
+    ),
+    "store: a tool's result, not committed": _at("a turn", f"{_SESSIONS}.operations:insert_message", "after", 3),
+    "store: a tool's result is committed": _at("a turn", f"{_SESSIONS}.write_queue:Saver._settle", nth=3),
+    "store: the turn's events, not committed": _at(
+        "a turn", f"{_SESSIONS}.operations:LiveTurn.write_events", "after", 4
+    ),
+    "store: the turn's end, not committed": _at("a turn", f"{_SESSIONS}.operations:close_turn", "after"),
+    "store: the turn's end is committed": _at("a turn", f"{_SESSIONS}.write_queue:LiveSessions.save", "after", 2),
     "store: before a write to the log of changes": _at("a turn", "sqlite.write", nth=5, path="-wal"),
     "store: within a write to the log of changes": _half("a turn", "sqlite.write", 7, path="-wal"),
-    "store: streamed text is written each second": _at("a long answer", f"{_LIVE}.saving:Saver._settle", nth=3),
+    "store: streamed text is written each second": _at(
+        "a long answer", f"{_SESSIONS}.write_queue:Saver._settle", nth=3
+    ),
     "store: a checkpoint begins": _at("a turn, and quiet", "sqlite.write", path="hermes-acp.db|"),
     "store: within a checkpoint": _half("a turn, and quiet", "sqlite.write", 2, path="hermes-acp.db|"),
-    "store: after a checkpoint": _at("a turn, and quiet", f"{_DATABASE}.database:Database.checkpoint", "after"),
-    "store: a plan is kept": _at("a plan", f"{_LIVE}.operations:write_state", "after"),
-    "store: a mode is kept": _at("another mode", f"{_ARCHIVE}.archive:SessionArchive.update"),
-    "store: a lease is given up at the end": _at("the end", f"{_LIVE}.saving:leases.give_up", "after"),
-    "store: before a compression": _at("a compression", f"{_LIVE}.operations:insert_compaction"),
+    "store: after a checkpoint": _at("a turn, and quiet", f"{_SESSIONS}.database:Database.checkpoint", "after"),
+    "store: a plan is kept": _at("a plan", f"{_SESSIONS}.operations:write_state", "after"),
+    "store: a mode is kept": _at("another mode", f"{_SESSIONS}.archive:SessionArchive.update"),
+    "store: a lease is given up at the end": _at("the end", f"{_SESSIONS}.write_queue:leases.give_up", "after"),
+    "store: before a compression": _at("a compression", f"{_SESSIONS}.operations:insert_compaction"),
     "store: after a compression, not committed": _at(
-        "a compression", f"{_LIVE}.operations:insert_compaction", "after"
+        "a compression", f"{_SESSIONS}.operations:insert_compaction", "after"
     ),
-    "store: a fork is copied, not committed": _at("a fork", f"{_ARCHIVE}.archive:copy_session", "after"),
-    "store: a fork is committed": _at("a fork", f"{_ARCHIVE}.archive:SessionArchive.fork", "after"),
-    "store: a session is marked as deleted": _at("a delete", f"{_ARCHIVE}.deleting:finish_deletes"),
-    "store: within the rows of a deleted session": _at("a delete", f"{_ARCHIVE}.deleting:_delete_batch", "after", 3),
-    "store: before a deleted session's last row": _at("a delete", f"{_ARCHIVE}.deleting:_delete_rows", "after"),
-    "background: a task is noted": _at("a task", f"{_LIVE}.operations:write_task", "after"),
-    "background: its news are noted": _at("a task that tells", f"{_LIVE}.operations:insert_news", "after"),
-    "unsaved: within its file": _half("an end under a lock", "os.write", 1, caller=f"{_LIVE}.spool"),
+    "store: a fork is copied, not committed": _at("a fork", f"{_SESSIONS}.archive:copy_session", "after"),
+    "store: a fork is committed": _at("a fork", f"{_SESSIONS}.archive:SessionArchive.fork", "after"),
+    "store: a session is marked as deleted": _at("a delete", f"{_SESSIONS}.archive:finish_deletes"),
+    "store: within the rows of a deleted session": _at("a delete", f"{_SESSIONS}.archive:_delete_batch", "after", 3),
+    "store: before a deleted session's last row": _at("a delete", f"{_SESSIONS}.archive:_delete_rows", "after"),
+    "background: a task is noted": _at("a task", f"{_SESSIONS}.operations:write_task", "after"),
+    "background: its news are noted": _at("a task that tells", f"{_SESSIONS}.operations:insert_news", "after"),
+    "unsaved: within its file": _half("an end under a lock", "os.write", 1, caller=f"{_SESSIONS}.spool"),
     "unsaved: before its file gets its name": _at("an end under a lock", "os.replace", path="unsaved"),
     "unsaved: its file is there": _at("an end under a lock", "os.replace", "after", path="unsaved"),
-    "unsaved: stored, and its file is there still": _at("an end after a lock", f"{_LIVE}.spool:Spooled.remove"),
+    "unsaved: stored, and its file is there still": _at("an end after a lock", f"{_SESSIONS}.spool:Spooled.remove"),
     "protocol: within the turn's answer": _half("a turn", "os.write", 1, caller="acp_adapter", holds="stopReason"),
 }
 
 FILES = {
-    "files: what was there is kept, without its name": _at("an edit", "os.replace", caller=f"{_FILES}.blobs"),
-    "files: what was there is kept": _at("an edit", "os.replace", "after", caller=f"{_FILES}.blobs"),
-    "files: the change is noted, not committed": _at("an edit", f"{_FILES}.keeping:add_changes", "after"),
+    "files: what was there is kept, without its name": _at("an edit", "os.replace", caller=f"{_CHECKPOINTS}.blobs"),
+    "files: what was there is kept": _at("an edit", "os.replace", "after", caller=f"{_CHECKPOINTS}.blobs"),
+    "files: the change is noted, not committed": _at("an edit", f"{_CHECKPOINTS}.writer:add_changes", "after"),
     "files: the temporary file is there": _at("an edit", f"{_REPLACING}:_write_temporary", "after"),
     "files: after the rename": _at("an edit", "os.replace", "after", caller=_REPLACING),
     "files: a new file's temporary file": _at("a new file", f"{_REPLACING}:_write_temporary", "after"),
@@ -94,15 +97,17 @@ FILES = {
     "files: all but the last of several": _at("a patch", "os.unlink", path="README.md"),
     "files: after the last of several": _at("a patch", "os.unlink", "after", path="README.md"),
     "files: a long output is being saved": _half("a long output", "os.write", 2, path="outputs"),
-    "files: a command has ended": _at("a command", f"{_FILES}.call_history:CallHistory._finish"),
-    "undo: it has begun": _at("an undo", f"{_REWIND}.apply:RewindRun._begin", "after"),
-    "undo: a change is noted, the file not yet back": _at("an undo", f"{_REWIND}.apply:RewindRun._keep_now", "after"),
+    "files: a command has ended": _at("a command", f"{_CHECKPOINTS}.writer:CallHistory._finish"),
+    "undo: it has begun": _at("an undo", f"{_CHECKPOINTS}.undo:RewindRun._begin", "after"),
+    "undo: a change is noted, the file not yet back": _at(
+        "an undo", f"{_CHECKPOINTS}.undo:RewindRun._keep_now", "after"
+    ),
     "undo: before a file gets its name": _at("an undo", "os.replace", caller=_REPLACING),
-    "undo: some files are back": _at("an undo", f"{_REWIND}.apply:RewindRun._carry_out", "after", 2),
-    "undo: all files are back": _at("an undo", f"{_REWIND}.apply:RewindRun._finish"),
-    "undo: it is done": _at("an undo", f"{_REWIND}.apply:RewindRun._finish", "after"),
-    "redo: some files are there again": _at("a redo", f"{_REWIND}.apply:RewindRun._carry_out", "after", 2),
-    "redo: before its end": _at("a redo", f"{_REWIND}.apply:RewindRun._finish"),
+    "undo: some files are back": _at("an undo", f"{_CHECKPOINTS}.undo:RewindRun._carry_out", "after", 2),
+    "undo: all files are back": _at("an undo", f"{_CHECKPOINTS}.undo:RewindRun._finish"),
+    "undo: it is done": _at("an undo", f"{_CHECKPOINTS}.undo:RewindRun._finish", "after"),
+    "redo: some files are there again": _at("a redo", f"{_CHECKPOINTS}.undo:RewindRun._carry_out", "after", 2),
+    "redo: before its end": _at("a redo", f"{_CHECKPOINTS}.undo:RewindRun._finish"),
     "copies: one is being made": _at("a copy", "agent_core.delegation.worktree:_fill"),
     "copies: one is made": _at("a copy", "agent_core.delegation.worktree:_fill", "after"),
     "copies: patches are beside it": _at("a copy", "agent_core.delegation.worktree:Copy.set_aside", "after"),
@@ -155,7 +160,7 @@ FAR = {
 
 _SIGN_IN, _TRUST = "oauth_tokens.json", "plugins.json"
 _COPY = "agent_core.plugins.discovery"
-_TURNS = "agent_core.trajectories"
+_TURNS = "agent_core.batch.trajectories"
 
 TRUST = {
     "sign-in: it is renewed, not stored": _at("a renewed sign-in", "agent_core.mcp.oauth:_Kept.set_tokens"),

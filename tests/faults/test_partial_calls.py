@@ -10,7 +10,7 @@ from tests.faults.fault import PART, Fault
 from tests.faults.stage import Stage
 from tests.support.settings_files import configure
 
-_OURS = ("acp_adapter", "tools.environments.output", "agent_core.trajectories")
+_OURS = ("acp_adapter", "tools.environments.output", "agent_core.batch.trajectories")
 _CALLS = (
     *(Fault("os.write", PART, caller=caller) for caller in _OURS),
     Fault("os.read", PART, caller="acp_adapter.jsonrpc"),

@@ -40,7 +40,6 @@ SAMPLES = {
 OPEN_AT_ONCE = """
 import sys
 from pathlib import Path
-from agent_core.sessions.database import opening
 from agent_core.sessions.database import Database
 print("ready", flush=True)
 sys.stdin.readline()

@@ -41,7 +41,6 @@ IN_READ_ONLY_HOME = """
 import json, os, sys
 from pathlib import Path
 from agent_core.errors import StoreError
-from agent_core.sessions.database import patience
 from agent_core.sessions.database import Database
 from agent_core.sessions.schema import known_migrations
 known_migrations()
