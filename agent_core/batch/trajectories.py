@@ -157,7 +157,7 @@ class Run:
         messages: the whole conversation up to its end, also what the model was not shown any more.
         system: the system prompt, without the text that is never stored; None where there was none.
         tools: the tool definitions, as they were sent.
-        outcome: the stop reason, or «error».
+        outcome: the stop reason, or `error`.
         note: for an error, what the person was told.
         began, ended: seconds since the epoch.
         cost: US dollars; None where it is not known.
@@ -334,7 +334,7 @@ def keep(
 
     Args:
         system: what stood in place of the session's own system prompt.
-        outcome: the stop reason, or «error» with the `note` that the person was told.
+        outcome: the stop reason, or `error` with the `note` that the person was told.
     """
     # What the model is not shown again has happened all the same.
     messages = (*turn.history.messages, *turn.history.withdrawn)

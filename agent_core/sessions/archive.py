@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
 
 from agent_core.errors import RequestError, UnknownSession
-from agent_core.sessions.damaged_rows import read_sound, set_session_aside
 from agent_core.sessions.database import Database
 from agent_core.sessions.event_codec import plain_text
 from agent_core.sessions.fork import (
@@ -39,6 +38,7 @@ from agent_core.sessions.rows import (
     write_title,
 )
 from agent_core.sessions.search_index import forget_deleted
+from agent_core.sessions.sound import read_sound, set_session_aside
 from agent_core.sessions.titles import TitleSource, clean_title
 from tools.light_dataclass import dataclass
 from tools.os_compat import same_directory

@@ -10,18 +10,17 @@ import contextlib
 import hashlib
 import itertools
 import json
-import logging
 import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from agent_core.errors import StoreError
 from agent_core.events import ToolFinished, ToolRequested
 from agent_core.messages import Message, ToolCall, assistant_message, injected_message, tool_call, tool_message
 from agent_core.sessions.checkpoints.file_states import FOLDER, UNKNOWN, path_from, shown_path
-from agent_core.sessions.database import Database, pack, unpack
+from agent_core.sessions.database import pack, unpack
 from agent_core.sessions.event_codec import encode, plain_text, unreadable
 from agent_core.sessions.fork import CAREFUL_MODE, decoded, is_moment
 from agent_core.sessions.rows import (
@@ -393,41 +392,3 @@ _KINDS = (
         _replace_in_session,
     ),
 )
-
-
-# Reading a session of which rows may be damaged: they are set aside first, and the person is told.
-
-log = logging.getLogger(__name__)
-
-_Read = TypeVar("_Read")
-
-
-def read_sound(database: Database, session_id: str, read: Callable[[], _Read]) -> _Read:
-    """What `read` reads of a session. Where rows of it are damaged they are set aside, and it is read again.
-
-    Raises:
-        StoreError: it cannot be read all the same. Also what else `read` raises.
-    """
-    try:
-        return read()
-    except StoreError as problem:
-        if problem.kind != "corrupt" or not set_session_aside(database, session_id):
-            raise
-    return read()
-
-
-def set_session_aside(database: Database, session_id: str) -> bool:
-    """Set aside what is damaged of a session, and leave word of it for its next turn; whether there was anything."""
-    try:
-        with database.write() as connection:
-            found = set_aside(connection, session_id, database.clock())
-    except StoreError:
-        log.warning("what is damaged of session %s cannot be set aside", session_id, exc_info=True)
-        return False
-    if found:
-        log.warning("set aside of session %s: %s", session_id, found)
-        database.set_aside.setdefault(session_id, []).append(
-            f"Parts of this session were damaged where they are stored, and have been set aside: {named(found)}. The "
-            "session goes on without them. They are kept as they were found (table damaged_rows of the database)."
-        )
-    return bool(found)

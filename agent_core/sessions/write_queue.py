@@ -14,12 +14,12 @@ from agent_core.compaction.engine import Compaction
 from agent_core.errors import HermesError, RequestError, SessionInUse, StoreError, UnknownSession
 from agent_core.messages import Message
 from agent_core.sessions import leases
-from agent_core.sessions.damaged_rows import read_sound
 from agent_core.sessions.database import Database
 from agent_core.sessions.housekeeping import Rhythm
 from agent_core.sessions.live_session import LiveSession, ReadAhead, read_all
 from agent_core.sessions.operations import AddEvents, AddMessage, CloseTurn, CreateSession, Keep, LiveTurn, Operation
 from agent_core.sessions.rows import DELETING, drop_turns_left_empty, read_bodies, read_compaction, unpack_messages
+from agent_core.sessions.sound import read_sound
 from agent_core.sessions.spool import Spool
 from agent_core.sessions.store_errors import primary_code
 from tools.light_dataclass import dataclass
