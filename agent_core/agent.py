@@ -77,8 +77,7 @@ def own_services(session_id: str, workspace: Workspace) -> SessionServices:
 
 # The agent: one conversation with a model that can use tools. The loop of its turns is `turn_loop`.
 #
-# agent = AIAgent("offline", "offline")
-# agent.chat("read README.md")
+# agent = AIAgent("offline", "offline") agent.chat("read README.md")
 
 
 class AIAgent:

@@ -13,11 +13,9 @@ from agent_core.turn import Turn
 from agent_core.workspace import Workspace
 from tools.approval.approvals import plan_note
 
-# Prompts that the model was not told of, since their turns were killed or cancelled first, come before this
-# turn's.
+# Prompts that the model was not told of, since their turns were killed or cancelled first, come before this turn's.
 #
-# Hooks may not have been asked about them. They are asked now, as about any prompt, and what they refuse is left
-# out.
+# Hooks may not have been asked about them. They are asked now, as about any prompt, and what they refuse is left out.
 
 _MOST_SHOWN = 60
 

@@ -161,8 +161,7 @@ class SideBySide:
 
 # Tool results in the history: their text, their images and who is shown them, and what programs read of them.
 #
-# Images lie in the tool's message as data URLs, as those of prompts do, so that each later request says the same;
-# a
+# Images lie in the tool's message as data URLs, as those of prompts do, so that each later request says the same; a
 # wire protocol that has no place for them in results moves them at its edge.
 
 _KEPT_FACTS = (

@@ -372,8 +372,7 @@ async def keep_alive(
 
 # One server of a session: its task on the service loop, its state, what it offers.
 #
-# A server that goes away is connected again by itself, after pauses that grow while it does not stay. Meanwhile
-# its
+# A server that goes away is connected again by itself, after pauses that grow while it does not stay. Meanwhile its
 # tools are still named, so that the model's list stays as it is, and calls say what happened.
 
 _T = TypeVar("_T")

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 
 # What a server may want of us while it works for a call: a question to the person, a model's answer, the roots.
 #
-# A wish travels to the thread that waits for the call, which can ask the person; a server for which no call runs
-# gets
+# A wish travels to the thread that waits for the call, which can ask the person; a server for which no call runs gets
 # nothing. Used on the service loop, except `Wish.answer` and `Wish.refuse`.
 
 WishKind = Literal["ask", "sample"]

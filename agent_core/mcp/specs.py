@@ -14,12 +14,10 @@ from tools.redaction import redact
 
 # What goes wrong with MCP servers.
 #
-# McpFailure          `str(failure)` is for the person and the model: what happened and what to do, without
-# secrets
-# ├── McpCallFailed   one call failed; the server goes on
-# │   └── McpServerFault  it failed for a reason that other calls will have too
-# ├── McpSessionEnded the server does not know the session: a new one is begun
-# └── McpHopeless     it will be the same the next time, until the person does something
+# McpFailure          `str(failure)` is for the person and the model: what happened and what to do, without secrets
+# ├── McpCallFailed   one call failed; the server goes on │   └── McpServerFault  it failed for a reason that other
+# calls will have too ├── McpSessionEnded the server does not know the session: a new one is begun └── McpHopeless
+# it will be the same the next time, until the person does something
 
 
 class McpFailure(Exception):

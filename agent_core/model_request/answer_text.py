@@ -9,13 +9,10 @@ from typing import Literal
 
 # Thoughts within an answer's text: models write them between tags, and not every server takes them out.
 #
-# Only what an answer begins with counts, so that an answer about such tags, or code that has them, stays as it
-# is. Some
-# templates write the opening tag themselves: then the text has only the closing one, on a line of its own, and
-# what
-# stands before it has been shown as text by the time that one comes. Where a server and model have done so again,
-# this
-# is known in advance of their next answer.
+# Only what an answer begins with counts, so that an answer about such tags, or code that has them, stays as it is.
+# Some templates write the opening tag themselves: then the text has only the closing one, on a line of its own, and
+# what stands before it has been shown as text by the time that one comes. Where a server and model have done so
+# again, this is known in advance of their next answer.
 
 Kind = Literal["thoughts", "words", "were_thoughts", "were_words"]
 """What a piece is. `were_thoughts`: all words so far were thoughts, and these too; `were_words` is the other way."""
@@ -273,8 +270,7 @@ def _in_code(before: str) -> bool:
 
 # Holds back what may be a tool call in an answer's text, so that nobody is shown its text before it is read.
 #
-# Calls begin with a mark of their own in most forms; in some they are a JSON object, bare or in a fenced block.
-# Marks
+# Calls begin with a mark of their own in most forms; in some they are a JSON object, bare or in a fenced block. Marks
 # that are quoted, and those in other blocks of code, are words.
 
 # Hermes, Qwen, GLM, Granite, Nemotron, Qwen Coder, MiniMax, Llama, Mistral, LM Studio, DeepSeek, Kimi, Command,

@@ -255,8 +255,7 @@ def _completion(reply: Reply, choice: ModelChoice) -> Completion:
 
 # Side tasks of the agent's own: a title, a summary, a look at an image, advice on an approval.
 #
-# A side task is answered in time or not at all. It never ends the turn that it is for, and nothing is waited for:
-# the
+# A side task is answered in time or not at all. It never ends the turn that it is for, and nothing is waited for: the
 # task's own model is asked, then the session's, then the fallbacks, each once with each of its keys.
 
 log = logging.getLogger(__name__)
@@ -451,9 +450,8 @@ def summarise(client: AuxiliaryClient, messages: Sequence[Message], token: Cance
 
 # A model's judgement on commands whose every danger comes back by itself: the side task «approval».
 #
-# The model sees the programs that the command runs and their arguments, and nothing else: no comment of the
-# command, no
-# file, no word of the conversation. What it may lift the policy has decided before; it can only say yes or not.
+# The model sees the programs that the command runs and their arguments, and nothing else: no comment of the command,
+# no file, no word of the conversation. What it may lift the policy has decided before; it can only say yes or not.
 
 _APPROVAL_TOKENS = 16
 _LONGEST = 1_000

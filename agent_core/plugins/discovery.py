@@ -346,10 +346,8 @@ def _content(path: Path) -> bytes:
 
 # The plugins and hooks that a project brings: nothing of them runs before the user has trusted just that content.
 #
-# What was trusted is kept in the home, and that copy is what runs. So whoever changes the project's files
-# afterwards,
-# the agent itself for one, changes nothing until the user has trusted them again: neither adds something, nor
-# takes a
+# What was trusted is kept in the home, and that copy is what runs. So whoever changes the project's files afterwards,
+# the agent itself for one, changes nothing until the user has trusted them again: neither adds something, nor takes a
 # hook away that guards.
 
 FOLDER = Path(".hermes")

@@ -30,10 +30,9 @@ if TYPE_CHECKING:
 
 # The scripts by which a copy is made, looked through and fetched; all that they need is what small systems have.
 #
-# Each prints a token that nobody there knows beforehand, and behind it how it went: what it could not do whole
-# counts
-# as not done. `{root}` is the copy's directory and `{id}` names the copy. Output may be a terminal's, to which
-# gzip writes nothing: so `cat` does.
+# Each prints a token that nobody there knows beforehand, and behind it how it went: what it could not do whole counts
+# as not done. `{root}` is the copy's directory and `{id}` names the copy. Output may be a terminal's, to which gzip
+# writes nothing: so `cat` does.
 
 BEGUN, WHOLE = "begun", "whole"
 _IN_GIT = ".git/hermes-acp-copy"
