@@ -1,4 +1,4 @@
-"""What sessions' agents are doing, and since when: for the editor, and in a small file that `hermes-acp doctor` reads from outside."""
+"""What sessions' agents are doing, and since when: for the editor, and in a small file for `hermes-acp doctor`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tools.ports import Interrupt
 
 
-# What a session's agent is doing, and since when: for the editor, for `doctor`, and for whoever looks for a hang.
+# One session.
 
 Kind = Literal["idle", "waiting_for_model", "receiving", "running", "asking", "compressing"]
 
@@ -202,7 +202,7 @@ def _title(name: str, arguments: Mapping[str, Any]) -> str:
     return f"{name} {short}".rstrip()
 
 
-# What the sessions of a process are doing, in a small file that `hermes-acp doctor` reads from outside.
+# All sessions of a process, in a file that `hermes-acp doctor` reads from outside.
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,8 @@
-"""The agent: one conversation with a model that can use tools. The loop of its turns is in `loop.py`."""
+"""The agent: one conversation with a model that can use tools. The loop of its turns is in `loop.py`.
+
+agent = AIAgent("offline", "offline")
+agent.chat("read README.md")
+"""
 
 from __future__ import annotations
 
@@ -43,12 +47,12 @@ if TYPE_CHECKING:
     from tools.context import Delegation
 
 
-# Who has sub-agents work for the turns of one agent; made turn by turn, and loaded when one is wanted.
-
-
 @dataclass(frozen=True, slots=True)
 class DelegationOfTurns:
-    """Makes it, of what an agent has; it does not know the agent, which would not be gone with its last user then."""
+    """Has sub-agents work for the turns of one agent: made turn by turn, and loaded when one is wanted.
+
+    It does not know the agent, which would not be gone with its last user then.
+    """
 
     store: SessionStore
     prompt: PromptSettings
@@ -60,24 +64,16 @@ class DelegationOfTurns:
         """Who has sub-agents work for `turn`."""
         from agent_core.delegation import delegator, subagent  # noqa: PLC0415 - most turns need no sub-agents
 
-        parent = subagent.Parent(loop, self.store, self.prompt, self.guardrails, self.verify_on_stop)
+        parent = subagent.Parent(AIAgent, loop, self.store, self.prompt, self.guardrails, self.verify_on_stop)
         return delegator.TurnDelegation(parent, self.settings, turn)
 
 
-# The services of an agent that nobody has given any: in memory, and for its own life.
-
-
 def own_services(session_id: str, workspace: Workspace) -> SessionServices:
-    """Services with the engine that compresses, which hear of the workspace's background processes."""
+    """The services of an agent that nobody has given any: in memory, with the engine that compresses."""
     services = with_engine(SessionServices(), session_id)
     if workspace.processes is not None:
         follow(workspace.processes, services.news, services.tasks, session_id)
     return services
-
-
-# The agent: one conversation with a model that can use tools. The loop of its turns is `turn_loop`.
-#
-# agent = AIAgent("offline", "offline") agent.chat("read README.md")
 
 
 class AIAgent:

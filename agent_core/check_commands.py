@@ -1,4 +1,4 @@
-"""Which commands count as a check of code, and how one came out."""
+"""Which commands count as a check of code (tests, builds, linters, running the code), and how one came out."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from pathlib import PurePosixPath
 
 from tools.light_dataclass import dataclass
 from tools.result import ShownOutput, ShownText, ToolResult
-
-# Which commands count as a check of code: tests, builds, linters, type checks, and running the code itself.
 
 _ANY: frozenset[str] = frozenset()
 _BUILDS = frozenset({"test", "build", "check", "run", "bench", "vet", "verify", "compile", "lint", "clippy"})

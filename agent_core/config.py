@@ -1,4 +1,7 @@
-"""The user's settings: one model, read from `config.yaml`, `.env`, the environment and the command line; and the secrets in them."""
+"""The user's settings: one model, read from `config.yaml`, `.env`, the environment and the command line.
+
+And the secrets in them, which may never leave.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,6 @@ from tools.redaction import secret_values
 
 if TYPE_CHECKING:
     from agent_core.settings.mcp import McpServerPart
-
-
-# The user's settings: one model, read from `config.yaml`, `.env`, the environment and the command line.
 
 
 @dataclass(frozen=True, slots=True)

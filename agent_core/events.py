@@ -13,9 +13,7 @@ from tools.context import TodoItem
 from tools.light_dataclass import dataclass
 from tools.result import ShownText, ToolResult, reason_of
 
-# What a person sent in one prompt, in no protocol's words: a stored session shows it again as it was.
-#
-# Data is base64 text, as it came.
+# What a person sent in one prompt: a stored session shows it again as it was. Data is base64 text, as it came.
 
 _WAV = frozenset({"wav", "wave", "vnd.wave"})
 _MP3 = frozenset({"mp3", "mpeg", "mpeg3"})

@@ -28,7 +28,7 @@ from agent_core.memory.session_memory import Memories, SessionMemory
 from agent_core.memory.store import MemoryStore
 from agent_core.model_request.caller import Patience
 from agent_core.model_request.fallback_chain import Route, Routes
-from agent_core.model_request.side_models import AuxiliaryClient, summarise
+from agent_core.model_request.side_models import AuxiliaryClient, look_at, summarise
 from agent_core.notifications import Backgrounds, News
 from agent_core.plugins.plugins import Plugins
 from agent_core.prompt.layers import PromptSettings
@@ -61,19 +61,13 @@ if TYPE_CHECKING:
     from agent_core.mcp.specs import ServerSpec
 
 
-# What a hook in the background has to say, as news for its session.
-
-
 def as_news(services: SessionServices) -> Callable[[str, str], None]:
-    """A listener that puts what a hook says into the session's news: whose it is, and the text for the model."""
+    """A listener that puts what a background hook says into the session's news: whose it is, and its text."""
 
     def tell(source: str, text: str) -> None:
         services.news.put(News(source, "told", f"{source} has something to say", f"{source} says:\n{text}"))
 
     return tell
-
-
-# What prompts and calls need, loaded before they come: an import, or a call that makes something once.
 
 
 def load_for_prompt(*, for_stored: bool) -> None:
@@ -106,13 +100,11 @@ def _load_prompt_building() -> None:
     scan("", "context")
 
 
-# Which model a session asks: the one that was chosen for it, or used in it, or that the settings name.
-
-
 def session_model(config: Configuration, chosen: str, used: str, on_note: Callable[[str], None]) -> ModelChoice:
-    """The model, as provider:model in `chosen` or `used`; '' for none.
+    """Which model a session asks: the one that was chosen for it, or used in it, or that the settings name.
 
     Args:
+        chosen, used: as provider:model; '' for none.
         on_note: is told where the session's own model cannot be used any more, and another answers.
 
     Raises:
@@ -127,9 +119,6 @@ def session_model(config: Configuration, chosen: str, used: str, on_note: Callab
         choice = resolve_model(config)
         on_note(f"This session's model, {own}, cannot be used now ({problem.public}) {choice.name} answers.")
         return choice
-
-
-# What the user's settings say of sub-agents.
 
 
 def copies_directory(variables: Mapping[str, str]) -> Path:
@@ -301,8 +290,6 @@ class AgentFactory:
         self._memories.end(session_id)
 
     def _look(self, image: ResultImage, question: str, interrupt: Interrupt) -> str:
-        from agent_core.model_request.side_models import look_at  # noqa: PLC0415 - most models see for themselves
-
         return look_at(self._auxiliary, image, question, interrupt)
 
     def approval_timeout(self) -> float:

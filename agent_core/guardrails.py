@@ -1,4 +1,12 @@
-"""What a model does again and again through one turn is counted, and what is done about it: it is warned, its call is not run, its turn is ended."""
+"""A model that goes round in circles through one turn: it is counted, warned, its call is not run, its turn is ended.
+
+`Guardrails` decides from plain numbers, `Repeats` counts. Three things are counted, each without anything having come
+of the turn in between:
+
+same_call      the same call (tool and arguments) failed
+same_tool      calls of the same tool failed, one after the other, with whatever arguments
+no_progress    the same call, of a tool that only reads, gave the same result
+"""
 
 from __future__ import annotations
 
@@ -15,15 +23,6 @@ from tools.result import ToolResult
 
 if TYPE_CHECKING:
     from agent_core.settings.sections import GuardrailSettings
-
-
-# What is done about a model that goes round in circles: it is warned, its call is not run, its turn is ended.
-#
-# Here is the decision alone, from plain numbers; `agent_core.tool_calls.repeats` counts. Three things are counted,
-# each without anything having come of the turn in between:
-#
-# same_call      the same call (tool and arguments) failed same_tool      calls of the same tool failed, one after the
-# other, with whatever arguments no_progress    the same call, of a tool that only reads, gave the same result
 
 Circle = Literal["same_call", "same_tool", "no_progress"]
 Step = Literal["go", "warn", "block", "halt"]
@@ -196,11 +195,9 @@ def _is_object(text: str) -> bool:
         return False
 
 
-# Counts, through one turn, what a model does again and again, and says when that goes on for too long.
-#
-# Calls of one answer were made without a look at each other's results: the same one counts once. Something has come
-# of the turn when a call that can change something worked that has not worked before in this turn; then counting
-# begins anew, as it does with new words of the person's.
+# The counting. Calls of one answer were made without a look at each other's results: the same one counts once.
+# Something has come of the turn when a call that can change something worked that has not worked before in this turn;
+# then counting begins anew, as it does with new words of the person's.
 
 # What works without anything having come of it: the model only talks to itself.
 _IDLE = frozenset({"todo"})

@@ -1,4 +1,4 @@
-"""What the model is told beside the person's prompt: missed prompts, notes, words in the middle of a turn; and what the person is told of it."""
+"""What the model is told beside the person's prompt: missed prompts, notes, and words in the middle of a turn."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from agent_core.turn import Turn
 from agent_core.workspace import Workspace
 from tools.approval.approvals import plan_note
 
-# Prompts that the model was not told of, since their turns were killed or cancelled first, come before this turn's.
-#
-# Hooks may not have been asked about them. They are asked now, as about any prompt, and what they refuse is left out.
+# Prompts whose turns were killed or cancelled before the model was told of them. Hooks are asked about them now, as
+# about any prompt, and what they refuse is left out.
 
 _MOST_SHOWN = 60
 
@@ -45,7 +44,7 @@ def _beginning(content: Content) -> str:
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
 
-# What the model is told beside the person's words: the mode, and tools that came after its first request.
+# The mode, and tools that came after the first request.
 
 _MOST_NAMED = 30
 
@@ -89,7 +88,7 @@ def tell_undelivered(turn: Turn) -> None:
         turn.callbacks.status_callback(Status("undelivered", text))
 
 
-# Words for a model in the middle of its turn: the person's, hooks willing, and ours.
+# In the middle of a turn: the person's words, hooks willing, and ours.
 
 
 def pass_on(turn: Turn, hooks: TurnHooks, words: str) -> bool:

@@ -43,8 +43,6 @@ from tools.light_dataclass import dataclass
 from tools.result import ToolResult
 from tools.toolsets import MORE_TOOLS, called, get_tool_definitions, more_tools_entry, select, small_choice
 
-# What runs the tool calls of one answer, and the calls that those make in turn.
-
 
 def runners_of(
     turn: Turn,

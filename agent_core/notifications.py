@@ -24,7 +24,7 @@ from tools.shell.session import PatternMatch, Processes, ProcessEvent, ProcessIn
 from tools.text.terminal_output import for_model, plain_text
 from tools.untrusted.fence import fenced
 
-# What happened in the background, on its way to the model and to the person.
+# One piece of news, and a session's box of them.
 
 log = logging.getLogger(__name__)
 
@@ -181,7 +181,7 @@ class NewsBox:
         return news.kind == "ended" and news.source in self._known_ends
 
 
-# What the model and the person read of the background.
+# What the model and the person read of it.
 
 _HEAD = (
     "[Not from the user: news of what you began in the background. Such news come by themselves, do not wait for "
@@ -337,7 +337,7 @@ def _short(text: str, most: int = _TITLE_CHARS) -> str:
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
-# News of the background as messages of a turn. A message that tells of some takes them out of the store with it.
+# As messages of a turn. A message that tells of some takes them out of the store with it.
 
 _NOTED = "[Noted.]"
 _LOOKS = frozenset({"process", "terminal"})

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
-# An event loop for packages that start a program by themselves and leave nobody a say in what variables it gets.
+# Its event loop, for packages that start a program by themselves and leave nobody a say in what variables it gets.
 
 if TYPE_CHECKING:
     _Loop = asyncio.SelectorEventLoop
@@ -58,7 +58,7 @@ def _added(wanted: Mapping[str, str] | None) -> dict[str, str]:
     return {name: value for name, value in (wanted or {}).items() if os.environ.get(name) != value}
 
 
-# One thread with an event loop, for async work with scopes of its own; it starts when it is first used.
+# The thread; it starts when it is first used.
 
 _T = TypeVar("_T")
 _END_SECONDS = 5.0

@@ -17,7 +17,7 @@ from tools.environments.atomic_writes import open_resolved
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_NOFOLLOW, O_NONBLOCK
 
-# Reads files of skills: regular ones of a bounded size, whose real path is inside the skill's folder.
+# Reading: regular files of a bounded size, whose real path is inside the skill's folder.
 
 MOST_CHARS = 100_000
 """Of a text file; of a SKILL.md too."""
@@ -88,7 +88,7 @@ def as_text(data: bytes) -> str | None:
     return text
 
 
-# Looks for skills' folders: what has a SKILL.md, in a few levels of categories, within a number of entries.
+# Looking for the folders: what has a SKILL.md, in a few levels of categories, within a number of entries.
 
 PROJECT_FOLDERS = (".hermes/skills", ".agents/skills", ".claude/skills")
 MOST_SKILLS = 300
@@ -262,7 +262,7 @@ def _is_told(name: str) -> bool:
     return not any("\udc80" <= sign <= "\udcff" for sign in name)
 
 
-# The text of a SKILL.md: its head in YAML, checked, and the instructions below it (the open Agent Skills format).
+# The text of a SKILL.md: its head in YAML, checked, and the instructions below it.
 
 LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 1_024

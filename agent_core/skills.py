@@ -36,7 +36,7 @@ from tools.errors import ToolError
 from tools.light_dataclass import dataclass
 from tools.untrusted.scanner import scan
 
-# A session's skills as they are now: found, read where they are new or have changed, checked, by name.
+# As they are now: found, read where they are new or have changed, checked, by name.
 
 _ORDER: tuple[Origin, ...] = ("yours", "external", "plugin", "project")
 _CATEGORY = re.compile(r"[A-Za-z0-9._-]{1,64}(?:/[A-Za-z0-9._-]{1,64}){0,3}")
@@ -308,7 +308,7 @@ def _copies(home: Path) -> list[str]:
         return []
 
 
-# The skills of one session as its tools, its prompt and its commands use them: `tools.agent_ports.Skills`.
+# As a session's tools, prompt and commands use them: `tools.agent_ports.Skills`.
 
 _MOST_DELETED = 20
 _MOST_NAMED = 12

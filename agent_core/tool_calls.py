@@ -1,4 +1,4 @@
-"""Runs the tool calls of one answer: side by side where that is safe, results in call order, and the calls that programs make in turn."""
+"""Runs the tool calls of one answer, side by side where that is safe, and the calls that programs make in turn."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from tools.ports import Interrupt
 from tools.registry import Parallel, Toolbox, ToolEntry
 from tools.result import ResultImage, ToolResult, error
 
-# Which tool calls of one answer may run at the same time.
+# Which of them may run at the same time.
 
 _TALKING = frozenset({"clarify", "exit_plan_mode"})
 """Tools that talk with the person: an answer that calls one is done step by step, so that they see what led to it."""
@@ -236,7 +236,7 @@ def _read(content: Sequence[Part]) -> Iterator[ResultImage]:
         yield ResultImage(decoded, head.removeprefix("data:").partition(";")[0])
 
 
-# Runs the tool calls of one answer: side by side where that is safe, results in call order.
+# The running; results are in call order.
 
 Listener = Callable[[ToolProgress], None]
 Refuse = Callable[[ToolCall], str]

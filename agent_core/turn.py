@@ -329,9 +329,6 @@ def remember_prompt(
         history.remember(user_message(content, note()))
 
 
-# One turn while it runs.
-
-
 @dataclass(slots=True)
 class Turn:
     """What one turn has to hand.

@@ -1,4 +1,4 @@
-"""What a turn would leave undone if it ended now: unchecked edits, failed checks, announced steps. The model is told once for each kind."""
+"""What a turn would leave undone if it ended now, such as unchecked edits; the model is told once for each kind."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
-from agent_core.check_commands import is_check, only_brings
+from agent_core.check_commands import is_check, only_brings, outcome_of
 from agent_core.messages import Content, ToolCall, parse_arguments, text_of
 from tools.context import TodoItem
 from tools.light_dataclass import dataclass
@@ -98,8 +98,6 @@ class UncheckedEdits:
 
     def _checked(self, result: ToolResult) -> None:
         """A check has ended, or runs on, which shows something, too."""
-        from agent_core.check_commands import outcome_of  # noqa: PLC0415 - not before the first check
-
         outcome = outcome_of(result)
         if outcome.passed:
             self._settle()
@@ -161,7 +159,7 @@ def _edited(result: ToolResult) -> list[ChangedFile]:
     ]
 
 
-# What a turn would leave undone if it ended now, and what the model is told of that: once for each kind.
+# What is undone, and what the model is told of it.
 
 Kind = Literal["unchecked", "failed", "plan", "announced"]
 

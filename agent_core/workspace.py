@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     from tools.memory_port import Memory
 
 
-# The sub-agents that work in a workspace just now, so that none outlives it.
-
-
 class Prompts:
     """The system prompts of a session's sub-agents: the same for all that have the same tools and model."""
 
@@ -108,9 +105,6 @@ class Children:
             tokens = tuple(self._tokens.values())
         for token in tokens:
             token.cancel()
-
-
-# Where one session works: its directories, the ports to files and commands, and its permissions.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What all copies of a workspace have in common: patches of what is not brought back, and directories that are in the way."""
+"""What all copies of a workspace have in common: patches of what is not brought back, and emptied directories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tools.environments.temp_directories import remove_tree
 
-# What of a copy is not brought back: a patch for each change, which `git apply` takes; and copies that are gone.
+# A patch for each change, which `git apply` takes; and copies that are gone.
 
 log = logging.getLogger(__name__)
 
@@ -95,9 +95,6 @@ def remove_behind(directory: Path, last: Sequence[str], then: Callable[[], None]
             then()
 
     threading.Thread(target=work, name="removal of a copy", daemon=True).start()
-
-
-# Directories that are in the way of a file, after all their files have gone.
 
 
 def remove_emptied(directory: Path) -> None:

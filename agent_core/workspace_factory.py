@@ -1,4 +1,4 @@
-"""Makes where the sessions of one process work: sandbox, way to the web, skills, limits of tools; and holds what they share of this machine."""
+"""Makes where the sessions of one process work, and holds what they share of this machine."""
 
 from __future__ import annotations
 
@@ -87,9 +87,6 @@ if TYPE_CHECKING:
     from tools.environments.sandbox.network.session_network import SessionNetwork
 
 
-# The limits that tools work under, from the user's settings.
-
-
 def tool_settings(config: Configuration) -> ToolSettings:
     """What the user has set about tools, in the form that tools read."""
     settings = config.settings
@@ -113,9 +110,6 @@ def _passthrough(settings: Settings) -> Passthrough:
     """What commands get by name. The keys of models and searches are meant by no pattern: they are this program's."""
     of_services = {name for service in SERVICES.values() for name in service.keys}
     return Passthrough(settings.terminal.env_passthrough, variables_named(settings) | of_services | KEY_VARIABLES)
-
-
-# The process's way to the web, which its sessions share: each call goes through a gate of its own.
 
 
 class WebAccess:
@@ -330,8 +324,6 @@ def _of_plugins(plugins: Path, settings: PluginSettings) -> Iterator[Source]:
         if settings.allows(name) and not name.startswith("."):
             yield Source(plugins / name / SKILLS, "plugin", within=Path(os.path.realpath(plugins / name)))
 
-
-# Makes where the sessions of one process work, and holds what they share of this machine.
 
 _END_SECONDS, _END_OF_COPIES_SECONDS = 3.0, 12.0
 

@@ -1,4 +1,4 @@
-"""A running browser: its start, its tabs, and what can be done with a page. All of it is async and lives on the service loop."""
+"""A running browser: its start, its tabs, and what can be done with a page. All of it lives on the service loop."""
 
 from __future__ import annotations
 
@@ -407,7 +407,7 @@ def _page_of(request: Request) -> Page | None:
         return None
 
 
-# A running browser and what can be done with it. All of it is async and lives on the service loop.
+# What can be done with a running browser. All of it is async.
 
 _T = TypeVar("_T")
 _LOOK_SECONDS = 15.0

@@ -15,7 +15,7 @@ from tools.light_dataclass import dataclass
 from tools.ports import WebError
 from tools.web.addresses import Inside, Target, inside, inside_by_name, target_of
 
-# What a session's browser may reach. A page is asked for like any other; what a page does may not lead inside.
+# The border. A page is asked for like any other; what a page does may not lead inside.
 
 Allow = Callable[[ReachHost], object]
 """Returns when the host may be reached; raises Denied or ToolInterrupted. It may wait for the person."""
@@ -255,7 +255,7 @@ def _led_inside(target: Target, where: str) -> WebError:
     return WebError(f"The page asked for {target.url}, which is {where}: refused.", "address")
 
 
-# The proxy that the browser reaches everything through: it connects to addresses that were checked, to no others.
+# The proxy: it connects to addresses that were checked, to no others.
 
 Reach = Callable[[str], Awaitable[Sequence[str]]]
 """The addresses that may be connected to for a URL; raises ToolError where none may."""

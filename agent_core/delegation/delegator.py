@@ -1,4 +1,7 @@
-"""Has sub-agents do work for one turn: side by side, behind the conversation, or on copies. Implements `tools.delegation_port.Delegation`."""
+"""Has sub-agents do work for one turn: side by side, in the background, or on copies of the work tree.
+
+Implements `tools.delegation_port.Delegation`.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from agent_core.background_tasks import TaskBoard, TaskControl
 from agent_core.cancel import CancelToken
 from agent_core.delegation.settings import DelegationSettings
 from agent_core.delegation.subagent import (
+    Agent,
     Child,
     Ears,
     LiveText,
@@ -31,7 +35,7 @@ from agent_core.delegation.subagent import (
     outcome_of,
     planned,
 )
-from agent_core.delegation.worktree import Change, Copy
+from agent_core.delegation.worktree import Change, Copy, make_copy
 from agent_core.notifications import News
 from agent_core.services import SessionServices
 from agent_core.workspace import CallIdentity, Workspace
@@ -45,7 +49,6 @@ from tools.ports import Interrupt
 from tools.result import ShownDiff
 
 if TYPE_CHECKING:
-    from agent_core.agent import AIAgent
     from agent_core.providers.base import Usage
     from agent_core.turn import Turn
 
@@ -155,7 +158,7 @@ def _one_is_over(working: Sequence[Child]) -> Callable[[], bool]:
     return lambda: any(child.is_over for child in working)
 
 
-# Has sub-agents do work for one turn. Implements `tools.context.Delegation`.
+# The delegation of one turn.
 
 _ID_BYTES = 6
 _LONGEST_TITLE = 120
@@ -220,8 +223,6 @@ class TurnDelegation:
             ToolError: there can be none.
             ToolInterrupted: the turn is over.
         """
-        from agent_core.delegation.worktree import make_copy  # noqa: PLC0415 - most work needs no copies
-
         if self._settings.copies is None or self._settings.workspace_at is None:
             raise ToolError("There are no copies to work on here: leave out isolated.")
         if self.workspace.elsewhere is not None:
@@ -305,7 +306,7 @@ class TurnDelegation:
         )
         services = child_services(loop.services, agent_id, spent)
 
-        def make() -> AIAgent:
+        def make() -> Agent:
             return make_agent(plan, self._parent, agent_id, services, workspace)
 
         child = Child(agent_id, name, plan.task, token, make, call_id, ears)

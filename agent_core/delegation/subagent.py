@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from agent_core.background_tasks import TaskState
 from agent_core.callbacks import (
@@ -26,7 +26,7 @@ from agent_core.cancel import CancelToken
 from agent_core.compaction.compactor import with_engine
 from agent_core.delegation.settings import DelegationSettings
 from agent_core.errors import HermesError
-from agent_core.messages import Message
+from agent_core.messages import Content, Message
 from agent_core.services import SessionServices
 from agent_core.sessions.store import SessionStore
 from agent_core.workspace import CallIdentity, Workspace
@@ -42,7 +42,6 @@ from tools.shell.session import ShellMemory
 from tools.toolsets import select, wrong_names
 
 if TYPE_CHECKING:
-    from agent_core.agent import AIAgent
     from agent_core.guardrails import Thresholds
     from agent_core.loop import Target, TurnLoop
     from agent_core.prompt.layers import PromptSettings
@@ -50,11 +49,25 @@ if TYPE_CHECKING:
     from agent_core.turn import ConversationResult
 
 
-# How a sub-agent is made: from what its parent has, never more.
+# How it is made: from what its parent has, never more.
 
 PLATFORM = "sub-agent"
 _NEVER = ("clarify", "memory", "exit_plan_mode")
 """Tools of the session's own agent: it alone talks with the person, and remembers."""
+
+
+class Agent(Protocol):
+    """What a sub-agent's work needs of an `AIAgent`."""
+
+    def run_conversation(
+        self, user_message: Content | None, *, token: CancelToken | None, callbacks: AgentCallbacks | None
+    ) -> ConversationResult:
+        """Run one turn."""
+        ...
+
+    def abandon(self) -> None:
+        """Give the running turn up, for good."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +75,11 @@ class Parent:
     """An agent that has sub-agents.
 
     Attributes:
+        new_agent: the class of agents, which itself has sub-agents and is not known here.
         loop: its loop, which knows what it has and what it was told of.
     """
 
+    new_agent: Callable[..., Agent]
     loop: TurnLoop
     store: SessionStore
     prompt: PromptSettings
@@ -133,15 +148,13 @@ def _target(task: AgentTask, parent: Parent, settings: DelegationSettings) -> Ta
         ) from problem
 
 
-def make_agent(plan: Plan, parent: Parent, agent_id: str, services: SessionServices, workspace: Workspace) -> AIAgent:
+def make_agent(plan: Plan, parent: Parent, agent_id: str, services: SessionServices, workspace: Workspace) -> Agent:
     """The agent of a sub-agent; its session is begun in the store."""
-    from agent_core.agent import AIAgent  # noqa: PLC0415 - it has this package
-
     loop, route = parent.loop, plan.target.route
     choice = route.members[0].choice
     parent.store.create_child(agent_id, loop.session_id, str(workspace.cwd))
     services.system = _system_prompt(plan, parent, services, workspace)
-    return AIAgent(
+    return parent.new_agent(
         choice.model,
         route.connect(choice),
         PLATFORM,
@@ -252,7 +265,7 @@ def _system_prompt(plan: Plan, parent: Parent, services: SessionServices, worksp
     return workspace.children.prompts.get((workspace.cwd, choice.name, tools), make)
 
 
-# What one sub-agent does: its signs of life, what it has called, used and changed, and whether it rests.
+# Its signs of life, what it has called, used and changed, and whether it rests.
 
 _LAST_WORDS = 2_000
 
@@ -368,7 +381,7 @@ class Watch:
             self.beat()
 
 
-# One sub-agent at work: its turn on a thread of its own, and what came of it.
+# At work: its turn on a thread of its own, and what came of it.
 
 log = logging.getLogger(__name__)
 
@@ -422,7 +435,7 @@ class Child:
     name: str
     task: AgentTask
     token: CancelToken
-    make: Callable[[], AIAgent]
+    make: Callable[[], Agent]
     parent_call: str
     ears: Ears = field(default_factory=Ears)
     directory: str = ""
@@ -431,7 +444,7 @@ class Child:
     report: AgentReport | None = None
     ended_by: tuple[AgentStatus, str] | None = None
     stopped_at: float | None = None
-    agent: AIAgent | None = None
+    agent: Agent | None = None
     watch: Watch = field(init=False)
     _reporting: threading.Lock = field(default_factory=threading.Lock)
     _thread: threading.Thread | None = None

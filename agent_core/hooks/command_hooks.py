@@ -37,7 +37,7 @@ from tools.light_dataclass import dataclass
 from tools.os_compat import SIGKILL, absolute
 from tools.ports import Interrupt
 
-# Runs the command of a hook: in a group of its own, told on its input, heard on its outputs, gone at the end.
+# The process: in a group of its own, told on its input, heard on its outputs, gone at the end.
 
 _READ_BYTES = 64 * 1024
 _MOST_BYTES = 1024 * 1024
@@ -195,7 +195,7 @@ def _read_rest(process: subprocess.Popen[bytes], talk: _Talk) -> None:
             _read(pipe.fileno(), talk.heard[name])
 
 
-# What the command of a hook is told, in upstream's form or in the community's, and what it says.
+# What the command is told, in upstream's form or in the community's, and what it says.
 
 _BLOCKED = 2
 _WORDS = frozenset({"prompt", "session_start"})
@@ -340,7 +340,7 @@ def _parsed(text: str) -> Mapping[str, Any]:
     return value
 
 
-# Hooks that are commands of the user's, from the settings.
+# The hooks, from the settings.
 
 _SHOWN = 60
 # They come before the user has asked for anything to be done in the workspace.

@@ -16,8 +16,6 @@ from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
 from tools.result import ToolResult
 
-# What a hook is, what it is told, and what it may want.
-
 SECONDS = 60.0
 """A hook has so long, where it says nothing else."""
 

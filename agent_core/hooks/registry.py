@@ -113,7 +113,7 @@ def _arguments(text: str) -> Any:
         return text
 
 
-# The hooks of one process's sessions: made with their workspaces, told of their end.
+# The hooks: made with their workspaces, told of their end.
 
 _END_SECONDS = 3.0
 

@@ -170,7 +170,7 @@ class HookAsker:
             self._session.tell_later(hook.source, said)
 
 
-# Hooks around a tool call: before it, at a question about it, after it. Several threads may be in here.
+# Around a tool call: before it, at a question about it, after it. Several threads may be in here.
 
 
 @dataclass(slots=True)
@@ -316,7 +316,7 @@ def _facts(name: str, ctx: ToolContext) -> dict[str, Any]:
     return {"tool_name": name, "tool_call_id": ctx.tool_call_id, "task_id": ctx.task_id}
 
 
-# A session's hooks at the seams of its turns. Where there are none, a seam costs a look into an empty dictionary.
+# At the seams of turns. Where there are no hooks, a seam costs a look into an empty dictionary.
 
 
 class SessionHooks:

@@ -1,4 +1,4 @@
-"""A conversation with one language server: framing (base protocol, 3.17), our requests, its notices, and short answers to its requests."""
+"""A conversation with one language server: our requests, its notices, and short answers to its requests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from agent_core.mcp.stdio import Child
 
-# What goes wrong with language servers.
+# What goes wrong:
 #
 # LspFailure        the server could not be started or understood, or is gone
 # └── LspRefused    it answered one request with an error, and goes on
@@ -29,7 +29,7 @@ class LspRefused(LspFailure):
         self.code = code
 
 
-# Messages of the Language Server Protocol on a pipe: a header with the length, then JSON (base protocol, 3.17).
+# Messages on a pipe: a header with the length, then JSON (base protocol, 3.17).
 
 _LONGEST_HEADER = 4096
 _LENGTH = re.compile(rb"^content-length:[ \t]*(\d{1,12})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
@@ -94,7 +94,7 @@ def _message(body: bytes) -> Mapping[str, Any]:
     return message
 
 
-# A conversation with one language server: our requests, its notices, and short answers to its requests.
+# The conversation.
 
 _LONGEST_MESSAGE = 32 * 1024 * 1024
 _MOST_UNSENT = 500

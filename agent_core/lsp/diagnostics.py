@@ -1,4 +1,4 @@
-"""What an edit broke: the errors of the new text that the old one did not have, as the language servers of a session see it."""
+"""What an edit broke, as a session's language servers see it: errors that the old text did not have."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tools.files.diagnostics import MAX_CHARS, new_of, syntax_problems
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt, Problem
 
-# What an edit broke, as one language server sees it: the errors of the new text that the old one did not have.
+# As one server sees it.
 
 _MOST_UNCHECKED = 64
 _AGAIN_CODES = frozenset({-32801, -32802})  # ContentModified, ServerCancelled: the same question may be asked again
@@ -124,7 +124,7 @@ def _without_nulls(params: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in params.items() if value is not None}
 
 
-# The language servers of one session, behind the port that tools ask.
+# All of one session, behind the port that tools ask.
 
 log = logging.getLogger(__name__)
 

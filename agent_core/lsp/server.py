@@ -1,4 +1,4 @@
-"""The language servers: which one is for which file, how it is started and greeted, and the documents that it has open."""
+"""Language servers: which one is for which file, how it is started and greeted, and what it has open."""
 
 from __future__ import annotations
 

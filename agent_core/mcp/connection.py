@@ -1,4 +1,4 @@
-"""Opens the connection to one server, closes it with all that belongs to it, and says in words why a server could not be reached."""
+"""Opens the connection to one server, closes it with all that belongs to it, and says why it could not be opened."""
 
 from __future__ import annotations
 
@@ -224,9 +224,8 @@ def _in_quotes(words: str) -> str:
     return f"«{words.replace('«', '‹').replace('»', '›')}»."
 
 
-# What a server of the network means by the HTTP status with which it refuses a request.
-#
-# The SDK gives the caller what the body says, or words of its own, and keeps the status to itself.
+# What a server of the network means by the HTTP status with which it refuses a request. The SDK gives the caller what
+# the body says, or words of its own, and keeps the status to itself.
 
 _SESSION = "mcp-session-id"
 _MOST_COMING = 1_000
@@ -350,7 +349,7 @@ def _unusable(key: str, path: str, problem: OSError) -> McpHopeless:
     return McpHopeless(f"Its {key} {path} cannot be used: {why}. Correct it in mcp_servers.")
 
 
-# Opens the connection to one server, and closes it with all that belongs to it.
+# Opening and closing.
 
 _DRAIN_SECONDS = 1.0
 _EXIT_SECONDS = 0.5

@@ -1,4 +1,4 @@
-"""Makes the MCP servers of a session: the client's, and those of the settings."""
+"""Makes the MCP servers of a session: the client's, and those of the settings. Light: no SDK."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tools.environments.guardian import Guardian
 
 
-# The MCP servers of the settings, as they are connected to. Light: no SDK.
+# Those of the settings, as they are connected to.
 
 _REFERENCE = re.compile(r"\$\{(?:env:)?([^}]+)\}")
 

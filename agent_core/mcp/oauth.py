@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 
-# Where the sign-ins at MCP servers are kept: in the store of sign-ins, by the server's address. Light: no SDK.
+# Where they are kept: in the store of sign-ins, by the server's address.
 
 _PART = "mcp"
 _SECRETS = ("access_token", "refresh_token", "id_token", "client_secret")
@@ -124,7 +124,7 @@ def _secrets(value: Any) -> Iterator[str]:
             yield part
 
 
-# Signs in at MCP servers: the SDK's own OAuth client, with what it learns kept in the store of sign-ins.
+# The signing in, with the SDK's own OAuth client.
 
 _EARLY = 30.0  # seconds before its end a token counts as over
 _NO_PORT = 1

@@ -25,7 +25,7 @@ from tools.result import ResultImage, ToolResult, error
 from tools.toolsets import find
 from tools.untrusted.invisible import made_visible, without_controls
 
-# What a server offers, as far as it can be used: tools, prompts, resources.
+# What can be used of it.
 
 _MOST_PROMPTS = 100
 _MOST_RESOURCES = 1_000

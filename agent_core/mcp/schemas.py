@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from tools.untrusted.invisible import without_controls
 
-# What the keywords of JSON Schema may hold. Some models' servers refuse a whole request for one that is wrong.
+# What keywords may hold. Some models' servers refuse a whole request for one that is wrong.
 
 _TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
 

@@ -1,4 +1,8 @@
-"""One server of a session: its conversation over an open transport, its task on the service loop, its state."""
+"""One server of a session: its conversation over an open transport, its task on the service loop, its state.
+
+A server that goes away is connected again by itself, after pauses that grow while it does not stay. Meanwhile its
+tools are still named, so that the model's list stays as it is, and calls say what happened.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
     from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 
 
-# Speaks with a server over an open transport: greets it, asks what it offers, calls its tools.
+# The conversation: it is greeted, asked what it offers, and its tools are called.
 
 log = logging.getLogger(__name__)
 
@@ -370,10 +374,7 @@ async def keep_alive(
             return
 
 
-# One server of a session: its task on the service loop, its state, what it offers.
-#
-# A server that goes away is connected again by itself, after pauses that grow while it does not stay. Meanwhile its
-# tools are still named, so that the model's list stays as it is, and calls say what happened.
+# Its task on the service loop.
 
 _T = TypeVar("_T")
 _REASON_SECONDS = 5.0

@@ -1,4 +1,8 @@
-"""What a server may want of us while it works for a call: a question to the person, a model's answer, the roots."""
+"""What a server may want of us while it works for a call: a question to the person, a model's answer, the roots.
+
+A wish travels to the thread that waits for the call, which can ask the person; a server for which no call runs gets
+nothing. Used on the service loop, except `Wish.answer` and `Wish.refuse`.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +40,6 @@ if TYPE_CHECKING:
         ErrorData,
         ListRootsResult,
     )
-
-
-# What a server may want of us while it works for a call: a question to the person, a model's answer, the roots.
-#
-# A wish travels to the thread that waits for the call, which can ask the person; a server for which no call runs gets
-# nothing. Used on the service loop, except `Wish.answer` and `Wish.refuse`.
 
 WishKind = Literal["ask", "sample"]
 
@@ -415,7 +413,7 @@ def _outside(size: float, least: object, most: object, unit: str) -> str:
     return ""
 
 
-# Grants what a server wants while a call of it runs: on the call's own thread, where the person can be asked.
+# The granting, on the call's own thread, where the person can be asked.
 
 log = logging.getLogger(__name__)
 

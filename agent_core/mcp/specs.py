@@ -1,4 +1,4 @@
-"""Which MCP servers there are to be, within which limits, how each of them is doing, and how that is told. Light: no SDK."""
+"""Which MCP servers there are to be, how each of them is doing, and what goes wrong with them. Light: no SDK."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from tools.environments.program_finder import PROGRAMS
 from tools.light_dataclass import dataclass
 from tools.redaction import redact
 
-# What goes wrong with MCP servers.
+# What goes wrong:
 #
 # McpFailure          `str(failure)` is for the person and the model: what happened and what to do, without secrets
-# ├── McpCallFailed   one call failed; the server goes on │   └── McpServerFault  it failed for a reason that other
-# calls will have too ├── McpSessionEnded the server does not know the session: a new one is begun └── McpHopeless
-# it will be the same the next time, until the person does something
+# ├── McpCallFailed   one call failed; the server goes on
+# │   └── McpServerFault  it failed for a reason that other calls will have too
+# ├── McpSessionEnded the server does not know the session: a new one is begun
+# └── McpHopeless     it will be the same the next time, until the person does something
 
 
 class McpFailure(Exception):
@@ -48,7 +49,7 @@ class McpHopeless(McpFailure):
     """A server cannot be used until something is put right."""
 
 
-# Which MCP servers there are to be, within which limits, and how each of them is doing. Light: no SDK.
+# The servers and their limits, and how each is doing.
 
 Transport = Literal["stdio", "http", "sse"]
 State = Literal["connecting", "ready", "failed", "closed"]

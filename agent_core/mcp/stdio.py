@@ -1,4 +1,4 @@
-"""The process of a stdio server, in a group of its own, and its pipes as streams of messages."""
+"""The process of a stdio server: started in a group of its own, heard on its pipes, and gone at the end."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from mcp.shared.message import SessionMessage
 
-
-# The process of a stdio server: started in a group of its own, heard on its pipes, and gone at the end.
 
 _READ_BYTES = 64 * 1024
 _TAIL_CHARS = 4_000
@@ -219,7 +217,7 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-# The messages of a connection, as the SDK's sessions take them: over a child's pipes, and with an end to be seen.
+# Its messages, as the SDK's sessions take them, with an end to be seen.
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection
 from typing import Literal
 
-# Thoughts within an answer's text: models write them between tags, and not every server takes them out.
+# Thoughts: models write them between tags, and not every server takes them out.
 #
 # Only what an answer begins with counts, so that an answer about such tags, or code that has them, stays as it is.
 # Some templates write the opening tag themselves: then the text has only the closing one, on a line of its own, and
@@ -268,7 +268,7 @@ def _in_code(before: str) -> bool:
     return bool(fence) or (paragraph + last).count("`") % 2 == 1
 
 
-# Holds back what may be a tool call in an answer's text, so that nobody is shown its text before it is read.
+# What may be a tool call is held back, so that nobody is shown its text before it is read.
 #
 # Calls begin with a mark of their own in most forms; in some they are a JSON object, bare or in a fenced block. Marks
 # that are quoted, and those in other blocks of code, are words.

@@ -1,4 +1,7 @@
-"""Asks until a model has answered: through limits, overloads, broken connections, exhausted keys and refused tools."""
+"""Asks until a model has answered: through limits, overloads, broken connections, exhausted keys and refused tools.
+
+What a failure means is for `providers.errors.classify` to say, and what to do about it for `retry_policy.decide`.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +41,7 @@ from tools.result import error
 
 # Tools whose schema the model's server refuses: found, left out of the requests, and remembered.
 #
-# Servers refuse the whole request for one tool, and some do not say for which: then small questions with some of
-# the
+# Servers refuse the whole request for one tool, and some do not say for which: then small questions with some of the
 # tools each tell.
 
 _MOST_ROUNDS = 30
@@ -197,9 +199,8 @@ def _is_foreign(tool: Tool) -> bool:
 # A refused request that nobody can explain: what is changed of it, one thing at a time, and what that teaches.
 #
 # First the fields that the server may not know, then images and other attachments, then the length of the
-# conversation.
-# A change that does not help is undone. One that helps is kept: for the server and the model for a week, or, of a
-# conversation that was too long, as any other compression.
+# conversation. A change that does not help is undone. One that helps is kept: for the server and the model for a
+# week, or, of a conversation that was too long, as any other compression.
 
 _MOST_TRIALS = 3
 _WITH_OPTIONAL_FIELDS = frozenset({"chat_completions", "codex_responses"})
@@ -311,10 +312,7 @@ class Trials:
         return sent_attachments(self.compression.request(choice).messages, self.lessons.adapted(choice))
 
 
-# Asks until a model has answered: through limits, overloads, broken connections and exhausted keys.
-#
-# What a failure means is `providers.errors.classify`'s to say, what to do about it `policy.decide`'s. Here it is
-# done.
+# The asking.
 
 _GO_ON = (
     "[Your answer was cut off here. The person has seen it up to this point. "

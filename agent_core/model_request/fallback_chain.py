@@ -219,7 +219,7 @@ class TurnRoute:
         return self._route.members[self._position]
 
 
-# Makes the routes of a process's sessions: which servers are asked, with which keys, over shared connections.
+# How routes are made: which servers are asked, with which keys, over shared connections.
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""What of the history a model is sent, and what is learnt of its server: which part it keeps, and its ways of answering."""
+"""What of the history a model is sent, and what is learnt of its server: what it caches, and how it answers."""
 
 from __future__ import annotations
 

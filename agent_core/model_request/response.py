@@ -34,8 +34,6 @@ from agent_core.providers.base import (
 from agent_core.providers.choice import ModelChoice
 from tools.light_dataclass import dataclass
 
-# A model's answer: collected from its events, and as the history keeps it.
-
 _CALL_BYTES = 200
 _RULE = "\n\n---\n\n"
 
@@ -412,7 +410,7 @@ def _tell(callback: Callable[[str], None] | None, text: str) -> None:
         callback(text)
 
 
-# One model request: streams the answer to the listeners and collects it. An interrupt ends it at once.
+# The request: it streams the answer to the listeners. An interrupt ends it at once.
 
 
 def ask_once(provider: Provider, request: ModelRequest, token: CancelToken, collector: Collector) -> Reply:

@@ -37,7 +37,7 @@ class Backoff:
         return asked + self.chance.uniform(0, min(1.0, asked * 0.1))
 
 
-# What to do about a failed request: a pure decision from what failed and which ways are still open.
+# What to do, from what failed and which ways are still open.
 
 LONGEST_WAIT = 300.0
 _ONCE: frozenset[Reason] = frozenset({"unknown", "thinking_signature"})

@@ -1,4 +1,8 @@
-"""Side tasks of the agent's own, answered by a model in time or not at all: a title, a summary, a look at an image, advice on an approval."""
+"""Side tasks of the agent's own: a title, a summary, a look at an image, advice on an approval.
+
+A side task is answered in time or not at all. It never ends the turn that it is for, and nothing is waited for: the
+task's own model is asked, then the session's, then the fallbacks, each once with each of its keys.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,7 @@ if TYPE_CHECKING:
     from tools.approval.commands.bash.reading import Invocation, Reading
 
 
-# A side task as a question: how long it may take, and how it is put to whichever model is asked.
+# A task as a question: how long it may take, and how it is put to whichever model is asked.
 
 AuxiliaryTaskName = str
 TASKS: Mapping[AuxiliaryTaskName, float] = {"title": 30.0, "compression": 120.0, "vision": 30.0, "approval": 30.0}
@@ -161,7 +165,7 @@ def _names_a_model(given: AuxiliaryTask) -> bool:
     return named or bool(place)
 
 
-# One model's answer to a side task: it is asked once with each key, and nothing is waited for.
+# One model's answer: it is asked once with each key.
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,10 +257,7 @@ def _completion(reply: Reply, choice: ModelChoice) -> Completion:
     return Completion(text, choice.name, reply.usage, cost_of(reply.usage, choice.facts), truncated)
 
 
-# Side tasks of the agent's own: a title, a summary, a look at an image, advice on an approval.
-#
-# A side task is answered in time or not at all. It never ends the turn that it is for, and nothing is waited for: the
-# task's own model is asked, then the session's, then the fallbacks, each once with each of its keys.
+# Asking all candidates in turn.
 
 log = logging.getLogger(__name__)
 

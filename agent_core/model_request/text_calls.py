@@ -16,11 +16,9 @@ from tools.call_meaning import instead, meant_call
 from tools.light_dataclass import dataclass
 from tools.registry import ToolEntry
 
-# Whether what looks like a tool call in an answer was read before, in words of others or in earlier ones.
-#
-# The author of a page or a file may have a model repeat what it holds, in another form or escaped: a call whose
-# name
-# and arguments stand together in one message is a quotation.
+# Quotations: what looks like a call, and was read before, in words of others or in earlier ones. The author of a page
+# or a file may have a model repeat what it holds, in another form or escaped: a call whose name and arguments stand
+# together in one message is a quotation.
 
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([\"'\\/`<>&{}\[\]_]))")
 _ROUNDS = 6
@@ -111,13 +109,9 @@ def _has(text: str, value: str) -> bool:
     return any(f"{before}{value}{behind}" in text for before, behind in ('""', "''", "><"))
 
 
-# Tool calls that a model has written into its text, because its server does not know their form.
-#
-# A text is read as calls only where it is nothing else from its first mark to its end, and where each is a call
-# of a
-# tool that was offered, with arguments that fit. What was said before is a quotation and no call: otherwise the
-# author
-# of any page or file that the model reads could have one made.
+# The calls. A text is read as calls only where it is nothing else from its first mark to its end, and where each is a
+# call of a tool that was offered, with arguments that fit. What was said before is a quotation and no call: otherwise
+# the author of any page or file that the model reads could have one made.
 
 Tools = Sequence[Mapping[str, Any]]
 

@@ -1,4 +1,4 @@
-"""Where plugins are: in the home, in installed packages, and in projects, of which nothing runs before the user has trusted it."""
+"""Where plugins are: in the home, in packages, and in projects, of which nothing runs before it is trusted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from importlib.metadata import Distribution
 
 
-# Where plugins are: in the home's folder `plugins`, and in installed packages that name one.
+# In the home's folder `plugins`, and in installed packages that name one.
 
 log = logging.getLogger(__name__)
 
@@ -345,7 +345,6 @@ def _content(path: Path) -> bytes:
 
 
 # The plugins and hooks that a project brings: nothing of them runs before the user has trusted just that content.
-#
 # What was trusted is kept in the home, and that copy is what runs. So whoever changes the project's files afterwards,
 # the agent itself for one, changes nothing until the user has trusted them again: neither adds something, nor takes a
 # hook away that guards.

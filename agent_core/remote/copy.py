@@ -41,7 +41,7 @@ from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, lock
 from tools.ports import Interrupt
 
-# What is known of a session's copy, in a directory of this machine: it outlives the process.
+# What is known of it, in a directory of this machine: it outlives the process.
 
 _FILE, _NEW, _LOCK = "copy.json", "copy.json.new", "lock"
 _PART_SECONDS, _KEPT_SECONDS, _STATE_SECONDS = 86_400.0, 7 * 86_400.0, 90 * 86_400.0

@@ -26,8 +26,6 @@ from tools.os_compat import O_NOCTTY, O_NONBLOCK, set_mode
 from tools.ports import FileSystem, Interrupt
 from tools.result import ShownDiff
 
-# Changes of a copy are made here: each is an edit that passes the same gate as any other.
-
 _MOST_SHOWN = 40
 
 

@@ -1,4 +1,4 @@
-"""The directory of a copy on the other machine: the scripts that are run there, and what they tell. It may be hostile."""
+"""The directory of a copy on the other machine: the scripts that are run there, and what they tell."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 
-# The scripts by which a copy is made, looked through and fetched; all that they need is what small systems have.
-#
-# Each prints a token that nobody there knows beforehand, and behind it how it went: what it could not do whole counts
-# as not done. `{root}` is the copy's directory and `{id}` names the copy. Output may be a terminal's, to which gzip
+# The scripts by which a copy is made, looked through and fetched; all that they need is what small systems have. Each
+# prints a token that nobody there knows beforehand, and behind it how it went: what it could not do whole counts as
+# not done. `{root}` is the copy's directory and `{id}` names the copy. Output may be a terminal's, to which gzip
 # writes nothing: so `cat` does.
 
 BEGUN, WHOLE = "begun", "whole"
@@ -144,7 +143,7 @@ xargs -0 tar -cf - 2>/dev/null | gzip -c | cat
 """Gives the files whose names it reads."""
 
 
-# What another machine tells of the files of a copy. It may be hostile: nothing is taken on trust but contents.
+# What the machine tells of the files. It may be hostile: nothing is taken on trust but contents.
 
 _MOST_TOLD = 128 * 1024 * 1024
 _PIECE = 65_536
@@ -294,7 +293,7 @@ def _pairs(parts: list[bytes]) -> Iterator[tuple[str, str]]:
             yield name, digest.decode()
 
 
-# The directory of a copy in another place: what is asked of it, each by a script of its own.
+# The directory: what is asked of it, each by a script of its own.
 
 _MOST_WORDS = 100_000
 _KILL = 9

@@ -1,4 +1,4 @@
-"""A session's copy: made as the settings want it, kept up to date at the seams of its turns, and rescued after a crash."""
+"""A session's copy: made as the settings want it, brought up to date around its turns, and rescued after a crash."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from tools.light_dataclass import dataclass
 from tools.ports import FileHistory, FileSystem
 from tools.result import ShownText, ToolResult, error, ok
 
-# A session's copy at the seams of its turns: brought there before the first request, and back before the answer.
+# At the seams of turns: brought there before the first request, and back before the answer.
 
 log = logging.getLogger(__name__)
 
@@ -352,7 +352,7 @@ class RescueOfCopies:
                 yield store, state
 
 
-# The copy that a session has where its place shares no files, as the user's settings want it.
+# How it is made, as the user's settings want it.
 
 NOTHING_THERE = (
     "Nothing of the project is on {where}, and nothing comes back from it: terminal.sync in your config.yaml changes "

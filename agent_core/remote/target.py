@@ -1,4 +1,4 @@
-"""The machine that a session works on, as the user's settings have it, and the variables that programs get there."""
+"""The machine that a session works on, as the user's settings have it, and the variables that its programs get."""
 
 from __future__ import annotations
 
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from tools.settings import ToolSettings
 
 
-# This process's variables, as the programs may have them that it starts.
-
-
 class OwnVariables(Mapping[str, str]):
     """The environment as it is now, without the names of `hidden`, and without what is there from the home's `.env`
     only because a file of the user's asked for it.
@@ -50,9 +47,6 @@ class OwnVariables(Mapping[str, str]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
-
-
-# The machine that a session works on, as the user's settings have it.
 
 
 def elsewhere_of(
