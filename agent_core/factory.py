@@ -76,8 +76,7 @@ def load_for_prompt(*, for_stored: bool) -> None:
     Args:
         for_stored: the session is a stored one, which has its system prompt: what builds one is not needed yet.
     """
-    import agent_core.compaction.tokens  # noqa: PLC0415 - needed with the first answer
-    import agent_core.verification  # noqa: F401, PLC0415 - the same
+    import agent_core.compaction.tokens  # noqa: F401, PLC0415 - needed with the first answer
 
     if not for_stored:
         _load_prompt_building()

@@ -130,32 +130,32 @@ HOME = {
     "report: before it gets its name": _at("a report of what runs", "os.replace", caller="agent_core.activity"),
 }
 
-_FAR = "agent_core.far_copy"
+_FAR = "agent_core.remote"
 _STATE = "copy.json"
 
 FAR = {
-    "far copy: it is being packed": _at("a far copy", f"{_FAR}.packing:_add_files", "after"),
-    "far copy: nothing is sent yet": _at("a far copy", f"{_FAR}.place:Place.put_first"),
-    "far copy: it is made, and not noted": _at("a far copy", f"{_FAR}.place:Place.put_first", "after"),
+    "far copy: it is being packed": _at("a far copy", f"{_FAR}.select:_add_files", "after"),
+    "far copy: nothing is sent yet": _at("a far copy", f"{_FAR}.remote_dir:Place.put_first"),
+    "far copy: it is made, and not noted": _at("a far copy", f"{_FAR}.remote_dir:Place.put_first", "after"),
     "far copy: before what is known of it gets its name": _at("a far copy", "os.replace", path=_STATE, nth=2),
     "far copy: it is noted": _at("a far copy", "os.replace", "after", path=_STATE, nth=2),
-    "far copy: before changes go there": _at("changes for a far copy", f"{_FAR}.place:Place.put_later"),
+    "far copy: before changes go there": _at("changes for a far copy", f"{_FAR}.remote_dir:Place.put_later"),
     "far copy: changes went there, not noted": _at(
-        "changes for a far copy", f"{_FAR}.place:Place.put_later", "after"
+        "changes for a far copy", f"{_FAR}.remote_dir:Place.put_later", "after"
     ),
     "far copy: changes come back": _at("changes of a far copy", f"{_FAR}.session_copy:bring_back"),
-    "far copy: the first change is back": _at("changes of a far copy", f"{_FAR}.returning:_brought", "after"),
+    "far copy: the first change is back": _at("changes of a far copy", f"{_FAR}.pull:_brought", "after"),
     "far copy: all are back, not noted": _at("changes of a far copy", f"{_FAR}.copy:FarCopy.save"),
     "far copy: all are back": _at("changes of a far copy", f"{_FAR}.copy:FarCopy.save", "after"),
     "far copy: before refused changes are kept": _at("a no to a far copy", f"{_FAR}.session_copy:keep_as_patches"),
     "far copy: within the patches": _at("a no to a far copy", "open", path=".patch", writing=True),
-    "far copy: refused changes are kept": _at("a no to a far copy", f"{_FAR}.patches:write_rest", "after"),
+    "far copy: refused changes are kept": _at("a no to a far copy", f"{_FAR}.pull:write_rest", "after"),
     "far copy: at the session's end": _at("the end of a far copy", f"{_FAR}.session_copy:SessionCopy._keep_rest"),
-    "far copy: the rest is kept, not told": _at("the end of a far copy", f"{_FAR}.patches:write_rest", "after"),
+    "far copy: the rest is kept, not told": _at("the end of a far copy", f"{_FAR}.pull:write_rest", "after"),
     "far copy: the rest is told": _at("the end of a far copy", f"{_FAR}.copy:FarCopy.forget"),
-    "far copy: before a rescue": _at("a rescue of a far copy", f"{_FAR}.rescuing:RescueOfCopies._save_one"),
-    "far copy: rescued, not told": _at("a rescue of a far copy", f"{_FAR}.patches:write_rest", "after"),
-    "far copy: the rescue is told": _at("a rescue of a far copy", f"{_FAR}.state:Store.forget"),
+    "far copy: before a rescue": _at("a rescue of a far copy", f"{_FAR}.session_copy:RescueOfCopies._save_one"),
+    "far copy: rescued, not told": _at("a rescue of a far copy", f"{_FAR}.pull:write_rest", "after"),
+    "far copy: the rescue is told": _at("a rescue of a far copy", f"{_FAR}.copy:Store.forget"),
 }
 
 _SIGN_IN, _TRUST = "oauth_tokens.json", "plugins.json"
