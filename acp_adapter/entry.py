@@ -11,18 +11,15 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from acp_adapter import __version__
 from acp_adapter.cli import SUBCOMMANDS, module_of
 
+TYPE_CHECKING = False  # as in `typing`, which is not loaded yet
 if TYPE_CHECKING:
     from typing import Any
 
     from acp_adapter.startup import ServerOptions
-
-
-TYPE_CHECKING = False  # as in `typing`, which is not loaded yet
 
 
 _DESCRIPTION = """\

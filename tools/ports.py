@@ -480,7 +480,7 @@ class Program:
     Attributes:
         code: Python.
         cwd: the session's directory.
-        module: the text of the functions by which it calls tools (`tools.settings.stubs`).
+        module: the text of the functions by which it calls tools (`tools.execute_code`).
         limits: its time, calls and messages.
         variables: what the session's shell has exported; None for one that a fresh shell has and this one has not.
         save_to: the file for output that is too long to keep or to show, None for none.

@@ -1,6 +1,6 @@
 """Has sub-agents do work for one turn: side by side, in the background, or on copies of the work tree.
 
-Implements `tools.delegation_port.Delegation`.
+Implements `tools.context.Delegation`.
 """
 
 from __future__ import annotations

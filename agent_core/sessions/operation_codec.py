@@ -8,9 +8,9 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from agent_core.background.news import News
-from agent_core.background.tasks import TaskInfo
+from agent_core.background_tasks import TaskInfo
 from agent_core.compaction.engine import Compaction
+from agent_core.notifications import News
 from agent_core.providers.base import Usage
 from agent_core.providers.pricing import Certain, Spent
 from agent_core.sessions.checkpoints.file_states import Change, FileState, path_from, stored_path

@@ -13,7 +13,6 @@ from agent_core.compaction.engine import Compaction
 from agent_core.errors import SessionInUse, StoreError, UnknownSession
 from agent_core.messages import Message
 from agent_core.notifications import News
-from agent_core.sessions.damaged_rows import read_sound
 from agent_core.sessions.database import Database
 from agent_core.sessions.housekeeping import Housekeeper, Rhythm, Ticker
 from agent_core.sessions.journal import TurnJournal
@@ -46,6 +45,7 @@ from agent_core.sessions.rows import (
     read_tasks,
 )
 from agent_core.sessions.schema import may_be_shared
+from agent_core.sessions.sound import read_sound
 from agent_core.sessions.write_queue import LiveSessions, Saver, Unsaved
 
 # The journals of turns that run or are about to: whoever asks for one never waits for the database.

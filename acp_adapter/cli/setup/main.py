@@ -14,7 +14,7 @@ from acp_adapter.cli.main import add_model_options, add_profile, command_parser,
 from acp_adapter.format import safe_text
 from agent_core.errors import AuthRequired, HermesError, KeyMissing
 from tools.errors import install_line
-from tools.web.reading import can_read_html
+from tools.web import can_read_html
 
 if TYPE_CHECKING:
     from acp_adapter.cli.setup.choices import Person, Wanted

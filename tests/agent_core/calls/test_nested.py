@@ -9,7 +9,7 @@ from agent_core.verification import UncheckedEdits
 from tests.support.hooks import hook, session_hooks, with_hooks
 from tests.support.programs import ALL, program_bench
 from tests.support.tool_context import value_of
-from tools.dispatch import after
+from tools.dispatch import run_post_hooks
 from tools.registry import ToolRegistry, registry
 from tools.result import ChangedFile, ToolResult
 
@@ -64,9 +64,9 @@ def test_hooks_of_the_users_see_the_calls_of_programs(bench):
 def test_what_a_hook_writes_in_place_of_a_result_programs_get_as_well():
     hooked = ToolRegistry()
     result = ToolResult('{"content": "secret"}', value=lambda: {"content": "secret"})
-    assert after(hooked, "read_file", {}, result, None).value is not None
+    assert run_post_hooks(hooked, "read_file", {}, result, None).value is not None
     hooked.add_hook("post_tool_call", lambda name, arguments, result, ctx: ToolResult("{}", value=result.value))
-    assert after(hooked, "read_file", {}, result, None).value is None
+    assert run_post_hooks(hooked, "read_file", {}, result, None).value is None
 
 
 def _see(edits, name, text="{}", **fields):

@@ -144,7 +144,7 @@ class ProgramEnvironment:
 
 
 class GatedPrograms:
-    """Implements `tools.settings.port.Programs` for one tool call.
+    """Implements `tools.ports.Programs` for one tool call.
 
     Args:
         local: where the session's commands run on this machine.
