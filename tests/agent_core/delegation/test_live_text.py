@@ -16,6 +16,11 @@ class Clock:
 
 
 @pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
 def shown():
     return []
 

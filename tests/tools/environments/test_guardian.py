@@ -20,7 +20,7 @@ OWNER = """
 import sys
 from pathlib import Path
 from agent_core.cancel import CancelToken
-from tools.context import CommandSpec
+from tools.ports import CommandSpec
 from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalEnvironment
 

@@ -84,3 +84,8 @@ def tokens_file(home):
 @pytest.fixture
 def store(tokens_file):
     return TokenStore(tokens_file)
+
+
+@pytest.fixture
+def clock():
+    return Clock()

@@ -243,7 +243,7 @@ def test_a_host_that_is_none_is_refused(host):
 _VICTIM = """
 import sys
 from pathlib import Path
-from tools.context import CommandSpec
+from tools.ports import CommandSpec
 from tools.environments.remote.commands import Cancelled
 from tools.environments.remote.connection import Streams
 from tools.environments.remote.scripts import began
