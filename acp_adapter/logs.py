@@ -31,7 +31,7 @@ class RedactingFormatter(logging.Formatter):
 
     def __init__(self, layout: str, redacting: Redact) -> None:
         super().__init__(layout)
-        from agent_core.log_context import where  # noqa: PLC0415 - after the first answer
+        from agent_core.activity import where  # noqa: PLC0415 - after the first answer
 
         self._redact = redacting
         self._where = where

@@ -30,13 +30,13 @@ from acp_adapter.session import (
 )
 from acp_adapter.startup import new_session_id
 from acp_adapter.tools import for_a_moment
+from agent_core.activity import working_for
 from agent_core.agent import AIAgent
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested, ToolProgress
 from agent_core.cancel import CancelToken
 from agent_core.errors import HermesError, KeyMissing, RequestError, TurnInterrupted, UnknownSession, public_text
 from agent_core.events import Noticed, SaidDocument, SaidPart, SaidText, SessionEvent, UserSaid
 from agent_core.factory import AgentFactory
-from agent_core.log_context import working_for
 from agent_core.messages import Content
 from agent_core.providers.choice import ModelChoice, ServedWindow
 from agent_core.services import SessionServices, TurnServices

@@ -9,6 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,10 +24,6 @@ from tools.redaction import redact
 if TYPE_CHECKING:
     from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion
     from tools.ports import Interrupt
-
-
-# One session.
-
 Kind = Literal["idle", "waiting_for_model", "receiving", "running", "asking", "compressing"]
 
 _TELLING = ("command", "goal", "path", "pattern", "query", "url", "urls", "name", "action", "mode")
@@ -202,8 +199,6 @@ def _title(name: str, arguments: Mapping[str, Any]) -> str:
     return f"{name} {short}".rstrip()
 
 
-# All sessions of a process, in a file that `hermes-acp doctor` reads from outside.
-
 log = logging.getLogger(__name__)
 
 STALE_AFTER = 60.0
@@ -361,3 +356,24 @@ def _read(file: Path) -> RunningProcess | None:
         return RunningProcess(Holder(**value["process"]), float(value["told"]), sessions)
     except (OSError, ValueError, KeyError, TypeError):  # half a file, or one of another version
         return None
+
+
+# Which session and turn a thread works for, so that each log record can say it.
+
+NOWHERE = "-"
+_where: ContextVar[tuple[str, str]] = ContextVar("where", default=(NOWHERE, NOWHERE))
+
+
+@contextlib.contextmanager
+def working_for(session_id: str, turn_id: str) -> Iterator[None]:
+    """Until the block is left, this thread's log records are of that turn; who copies its context inherits that."""
+    token = _where.set((session_id or NOWHERE, turn_id or NOWHERE))
+    try:
+        yield
+    finally:
+        _where.reset(token)
+
+
+def where() -> tuple[str, str]:
+    """Ids of the session and the turn that this thread works for; `-` for none."""
+    return _where.get()

@@ -9,7 +9,7 @@ from dataclasses import field
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, Protocol
 
-from tools.approval.mcp_pins import ToolPin
+from tools.approval.actions import ToolPin
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt

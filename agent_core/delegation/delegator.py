@@ -35,11 +35,10 @@ from agent_core.delegation.subagent import (
     outcome_of,
     planned,
 )
-from agent_core.delegation.worktree import Change, Copy, make_copy
+from agent_core.delegation.worktree import Change, Copy, how_to_apply, make_copy, remove_emptied
 from agent_core.notifications import News
 from agent_core.services import SessionServices
 from agent_core.workspace import CallIdentity, Workspace
-from agent_core.workspace_copies import how_to_apply, remove_emptied
 from tools.approval.questions import Answer, Approver, Question
 from tools.context import AgentBegun, AgentReport, AgentTask, DelegationLimits, ToolContext
 from tools.environments.output import save_text

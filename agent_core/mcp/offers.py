@@ -15,7 +15,7 @@ from agent_core.mcp.specs import ServerPolicy, State
 from agent_core.providers.choice import USUAL_WINDOW, is_small
 from agent_core.settings.mcp import ToolSearch
 from tools.agent_ports import CALL_BY_NAME, McpTools
-from tools.approval.mcp_pins import ToolPin, pin_of
+from tools.approval.actions import ToolPin, pin_of
 from tools.context import ToolContext, require_context
 from tools.errors import ToolError
 from tools.images import image_facts

@@ -22,7 +22,7 @@ from agent_core.mcp.specs import McpCallFailed, McpFailure, McpLimits, ServerSpe
 from agent_core.service_loop import ServiceLoop
 from agent_core.settings.mcp import ToolSearch
 from tools.agent_ports import Behalf
-from tools.approval.mcp_pins import ToolPin, pin_of
+from tools.approval.actions import ToolPin, pin_of
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
 from tools.ports import Interrupt

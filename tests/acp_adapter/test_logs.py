@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from acp_adapter.logs import RedactingFormatter, set_up_logs
+from agent_core.activity import working_for
 from agent_core.home import Home
-from agent_core.log_context import working_for
 from tools.redaction import Redactor, redact
 
 TOKEN = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

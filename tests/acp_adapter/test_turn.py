@@ -14,10 +14,10 @@ import pytest
 
 from acp_adapter import turn as turn_work
 from acp_adapter.turn import steer
+from agent_core.activity import NOWHERE, where
 from agent_core.agent import AIAgent
 from agent_core.errors import ProviderError, StoreError, TurnInterrupted
 from agent_core.events import Noticed, SessionNamed, ToolFinished, ToolOutput
-from agent_core.log_context import NOWHERE, where
 from agent_core.messages import Message
 from tests.support.turn_desk import Desk, Stubborn
 from tests.support.waiting import wait_until

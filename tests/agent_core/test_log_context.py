@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+from agent_core.activity import where, working_for
 from agent_core.callbacks import AgentCallbacks, CallRunning, ToolProgress
-from agent_core.log_context import where, working_for
 from tests.support.agents import make_agent
 from tests.support.delegating import delegates, delegating_agent
 from tests.support.scripted_provider import says, uses

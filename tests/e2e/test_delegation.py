@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent_core.workspace_copies import how_to_apply
+from agent_core.delegation.worktree import how_to_apply
 from tests.e2e.conftest import EditorFactory
 from tests.support.delegating import copies_left, delegates
 from tests.support.editor import PLAIN, ZED

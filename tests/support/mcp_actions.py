@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tools.approval.actions import CallMcpTool
-from tools.approval.mcp_pins import pin_of
+from tools.approval.actions import CallMcpTool, pin_of
 
 Described = Mapping[str, Any]
 _OTHERS = ("t", "u", "read", "write")

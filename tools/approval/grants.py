@@ -13,9 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol, get_args
 
-from tools.approval.actions import Action, CallMcpTool
+from tools.approval.actions import Action, CallMcpTool, ToolPin, closest
 from tools.approval.commands.prefix import prefix_of
-from tools.approval.mcp_pins import ToolPin, closest
 from tools.approval.permissions_file import (
     KeptGrantsError,
     entries_of,

@@ -19,12 +19,12 @@ from tools.approval.actions import (
     ReadSecretFiles,
     RunCommand,
     SearchWeb,
+    ToolPin,
     UseBrowser,
     WriteMemory,
     WritePath,
 )
 from tools.approval.commands.prefix import CommandPrefix, prefix_of
-from tools.approval.mcp_pins import ToolPin
 from tools.light_dataclass import dataclass
 
 Scope = Literal["once", "session", "prefix", "directory", "server", "web"]

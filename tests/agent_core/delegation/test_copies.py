@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.cancel import CancelToken
-from agent_core.delegation.worktree import make_copy, tidy_copies
-from agent_core.workspace_copies import how_to_apply
+from agent_core.delegation.worktree import how_to_apply, make_copy, tidy_copies
 from tests.support.delegating import copies_left
 from tools.errors import ToolError, ToolInterrupted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from agent_core.mcp.offers import OfferedResource, OfferedTool, Snapshot, ToolShelf
-from tools.approval.mcp_pins import pin_of
+from tools.approval.actions import pin_of
 
 TEXT = {"type": "object", "properties": {"path": {"type": "string"}}}
 

@@ -12,9 +12,8 @@ from agent_core.cancel import CancelToken
 from tests.support.mcp_actions import PROGRAM, described
 from tests.support.tool_context import ScriptedApprover
 from tools.agent_ports import Behalf
-from tools.approval.actions import CallMcpTool
+from tools.approval.actions import CallMcpTool, ToolPin, pin_of
 from tools.approval.gate import Approvals, Gate, NobodyToAsk
-from tools.approval.mcp_pins import ToolPin, pin_of
 from tools.approval.policy import Rules
 from tools.environments.gated_ports import GatedMcpTools
 from tools.errors import Denied, ToolInterrupted
