@@ -166,7 +166,7 @@ class TurnWork:
     def keep_unbegun(self, said: tuple[SaidPart, ...]) -> None:
         """The turn was cancelled before it began: store what the person said, and what they were told; blocks.
 
-        The model is told with the next turn, if hooks let it (`turn.catching_up`).
+        The model is told with the next turn, if hooks let it (`injected_messages.catch_up`).
 
         Args:
             said: nothing: nobody has said anything, and nothing is stored.

@@ -432,7 +432,7 @@ async def connected(spec: ServerSpec, around: Surroundings, line: Line) -> Async
 
     Raises:
         McpFailure: its program could not be started.
-        Exception: whatever the SDK raises; `failures.in_words` tells it.
+        Exception: whatever the SDK raises; `in_words` tells it.
     """
     opening = _over_pipes if spec.transport == "stdio" else _over_network
     async with opening(spec, around, line) as (incoming, outgoing):

@@ -336,7 +336,7 @@ class AuxiliaryClient:
         """Ask until a model has answered or the task's time is over; None, and a line in the log, without an answer.
 
         Args:
-            task: one of `question.TASKS`, or another name; its settings are `auxiliary.TASK`.
+            task: one of `TASKS`, or another name; its settings are `auxiliary.TASK`.
             messages: without tool calls, since no tools are sent with them.
             max_tokens: the answer's limit; models that think get room for it beside. The settings win.
             temperature: left out for models that take none.

@@ -270,7 +270,7 @@ NOT_READ = rf"\A(?![\s\S]*(?:{_SENT}))[\s\S]*?(?:{_READING_FAILED})"
 # 1. `PROVIDER_RULES`: words and codes of one provider. They hold whoever passes them on: gateways quote others.
 # 2. `STATUS_RULES`: a status together with words.
 # 3. `CODE_RULES`: the body's own code or type, where it tells the cause.
-# 4. `MEANINGS`: what any server's words mean (`error_meanings`).
+# 4. `MEANINGS`: what any server's words mean.
 # 5. `MESSAGE_RULES`: words that many servers use.
 # 6. `GENERAL_RULES`: codes that only tell whose fault it was.
 # 7. `BY_STATUS`: the status alone.

@@ -125,7 +125,7 @@ look -type f ! -size +{LARGEST_HASHED}c -path "*$n*" -exec sh -c \\
 part; printf end
 }}}} | gzip -c | cat
 """
-"""Tells all files of the copy; its parts are those of `far_copy.looking`."""
+"""Tells all files of the copy; `looked` reads its parts."""
 
 CHECK = f"""
 {_OURS} ||

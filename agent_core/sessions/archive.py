@@ -459,7 +459,7 @@ class SessionArchive:
         archived: bool = False,
         with_empty: Collection[str] = (),
     ) -> SessionPage:
-        """A page of sessions, the last used first; what a cursor promises is told in `listing`.
+        """A page of sessions, the last used first; a cursor leads on from the last of the page before.
 
         Args:
             cwd: only those that work in this directory, however it was spelled when they were stored.
@@ -542,7 +542,7 @@ class SessionArchive:
         self._change(session_id, "archived = ?", (ARCHIVED if archived else IN_USE,))
 
     def fork(self, session_id: str, new: NewSession, until: str | None = None) -> SessionRecord:
-        """A new session from what another holds, all of it or up to a message; `forking.copy_session` tells all.
+        """A new session from what another holds, all of it or up to a message; `fork.copy_session` tells all.
 
         Raises:
             UnknownSession: there is no session `session_id`.

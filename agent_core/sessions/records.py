@@ -195,7 +195,7 @@ class KeptState:
         program: the version of the program that made them.
         model: provider:model that the session uses; '' before the first request.
         omitted_results: ids of tool calls whose results the model is not shown any more.
-        sealed_before, images_before: positions in the history, as in `asking.view.Omissions`.
+        sealed_before, images_before: positions in the history, as in `history_filter.Omissions`.
     """
 
     plan: tuple[TodoItem, ...] = ()

@@ -1,1 +1,1 @@
-"""What a user can set: the model behind `config.yaml` and its parts, a file per part."""
+"""What a user can set: the model behind `config.yaml`, its small parts in one file, its large ones in a file each."""

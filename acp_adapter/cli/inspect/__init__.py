@@ -1,1 +1,1 @@
-"""The parts of `hermes-acp inspect`."""
+"""`hermes-acp inspect`: a recorded connection, read back and written as one HTML page."""

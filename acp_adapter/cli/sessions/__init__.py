@@ -1,1 +1,1 @@
-"""The parts of `hermes-acp sessions`."""
+"""`hermes-acp sessions`: stored sessions listed, shown, searched, exported and deleted."""

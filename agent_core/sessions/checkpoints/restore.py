@@ -177,11 +177,11 @@ class Disk(Protocol):
     """Looks at files and brings them to a state."""
 
     def look(self, path: Path, max_bytes: int) -> Found:
-        """What is at a path, as `looking.look`."""
+        """What is at a path, as `file_states.look`."""
         ...
 
     def place(self, path: Path, seen: Found, wanted: FileState, content: bytes | None) -> None:
-        """Bring a path to a state, as `placing.place`."""
+        """Bring a path to a state, as the function `place`."""
         ...
 
     def missing_folders(self, path: Path) -> list[Path]:

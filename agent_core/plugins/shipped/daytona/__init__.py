@@ -1,6 +1,6 @@
 """`terminal.backend: daytona`: the session works in a sandbox of Daytona.
 
-Experimental: not yet run against the service. Programs that read are there only at terminals: see `terminal_wire`.
+Experimental: not yet run against the service. Programs that read are there only at terminals: see `TerminalWire`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`terminal.backend: vercel`: the session works in a sandbox of Vercel.
 
-Experimental: not yet run against the service. Output is plain bytes only at terminals: see `terminal_wire`.
+Experimental: not yet run against the service. Output is plain bytes only at terminals: see `TerminalWire`.
 """
 
 from __future__ import annotations
