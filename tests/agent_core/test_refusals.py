@@ -11,7 +11,7 @@ from agent_core.errors import ModelFailed
 from agent_core.providers.choice import Dialect, ModelFacts
 from agent_core.providers.lessons import Lessons
 from agent_core.services import SessionServices
-from tests.agent_core.compressing.test_turn_compression import services_with, talk
+from tests.agent_core.compaction.test_turn_compression import services_with, talk
 from tests.support.agents import Ears
 from tests.support.foreign_engine import ForeignEngine
 from tests.support.model_server import Reply, Status, ToolCall

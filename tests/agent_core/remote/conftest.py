@@ -1,4 +1,4 @@
-"""What the tests of tests/agent_core/far_copy share."""
+"""What the tests of tests/agent_core/remote share."""
 
 from __future__ import annotations
 
