@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_core.batch.trajectories import Runs, keep, log_for
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, Status
 from agent_core.cancel import CancelToken
@@ -44,6 +43,7 @@ from agent_core.workspace import Workspace, local_workspace
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
+    from agent_core.batch.trajectories import Runs
     from tools.context import Delegation
 
 
@@ -175,7 +175,11 @@ class AIAgent:
             ),
             limits=self._delegation.limits,
         )
-        self._trajectories = log_for(save_trajectories)
+        self._trajectories: Runs | None = None
+        if save_trajectories:
+            from agent_core.batch.trajectories import log_for  # noqa: PLC0415 - few sessions keep their turns
+
+            self._trajectories = log_for(save_trajectories)
         self._running = threading.Lock()
         self._token: CancelToken | None = None
         self._turn_id: str | None = None
@@ -328,16 +332,19 @@ class AIAgent:
             return
         turn.history.tell_trouble()
         tell_undelivered(turn)
-        keep(
-            self._trajectories,
-            turn,
-            self.services,
-            session_id=self.session_id,
-            cwd=self.workspace.client_cwd,
-            system=system,
-            outcome=stop,
-            note=note,
-        )
+        if self._trajectories is not None:
+            from agent_core.batch.trajectories import keep  # noqa: PLC0415 - as above
+
+            keep(
+                self._trajectories,
+                turn,
+                self.services,
+                session_id=self.session_id,
+                cwd=self.workspace.client_cwd,
+                system=system,
+                outcome=stop,
+                note=note,
+            )
 
     def _begin(
         self,

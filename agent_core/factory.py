@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from agent_core.activity import RunReport
 from agent_core.agent import AIAgent
-from agent_core.batch.trajectories import Runs, TrajectoryLog
 from agent_core.compaction.compactor import engine_of
 from agent_core.compaction.engine import CompressionRequest
 from agent_core.config import ConfigSource, Configuration, teach
@@ -57,6 +56,7 @@ from tools.toolsets import get_tool_definitions, load_tools
 from tools.untrusted.scanner import scan
 
 if TYPE_CHECKING:
+    from agent_core.batch.trajectories import Runs, TrajectoryLog
     from agent_core.mcp.session_servers import SessionServers
     from agent_core.mcp.specs import ServerSpec
 
@@ -361,7 +361,10 @@ class AgentFactory:
         if not settings.agent.save_trajectories:
             return False
         with self._lock:
-            self._trajectories = self._trajectories or TrajectoryLog(self._config.home.trajectories, self.redactor)
+            if self._trajectories is None:
+                from agent_core.batch.trajectories import TrajectoryLog  # noqa: PLC0415 - few homes keep their turns
+
+                self._trajectories = TrajectoryLog(self._config.home.trajectories, self.redactor)
             return self._trajectories
 
     def _ephemeral_prompt(self, config: Configuration) -> str:
