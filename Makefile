@@ -110,12 +110,13 @@ matrix: $(READY)  ## The suite with each Python, with lowest, locked and newest 
 	@$(BIN)/python -m scripts.matrix --workers $(PYTEST_WORKERS) $(MATRIX); ran=$$?; \
 		$(MAKE) --no-print-directory golden-rc && exit $$ran
 
-lint: $(READY)  ## Style, types, the import contract, the shape, and whether the lock fits (needs no network)
+lint: $(READY)  ## Style, types, the import contract, the shape, how tests are written, and whether the lock fits
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m scripts.shape --check
+	@$(BIN)/python -m scripts.test_manners --check
 	@$(BIN)/python -m scripts.lock_check requirements.lock pyproject.toml
 
 audit: $(READY)  ## Look up the locked packages among those with known holes (needs the network)

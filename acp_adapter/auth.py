@@ -11,7 +11,6 @@ from acp_adapter.capabilities import ClientCapabilities
 from agent_core.errors import RequestError
 
 # Starting this process again for `hermes-acp setup`.
-#
 # Clients disagree on what the arguments of a terminal sign-in do: the protocol has them appended to the launch's own,
 # the registry has them in their place. So they repeat as much of the launch as makes either way work, and what was
 # repeated is taken off again.

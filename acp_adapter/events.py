@@ -56,14 +56,12 @@ from tools.ports import Interrupt
 from tools.result import Shown, ShownDiff, ShownOutput, ShownText, ToolResult
 
 # The outbox: one session's events on their way to the editor, in order, merged while the pipe is busy, bounded.
-#
 # Workers put events; one flush at a time carries them over the event loop into the transport's FIFO. While a flush
 # is under way, adjacent text of one message grows together: no timers, no added delay, and a flood becomes a few
 # big pieces. A flush is a plain callback of the loop: a task for each piece of text would cost more than all else.
 # Text that comes alone, and what a turn tells of its tools, is carried by its own worker where nothing is on its
 # way: to wake the loop for it costs more than writing it. Beyond a bound the worker waits, so that an editor that
 # stops reading pauses its turn and loses nothing.
-#
 # A cancel overtakes what waits (`hurry`): text is sent in short pieces, one at a time, so that little is past
 # recall when the cancel comes, and most of the rest is left out of the view. It is in the store, from before it was
 # put here.

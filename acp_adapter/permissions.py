@@ -37,7 +37,6 @@ from tools.ports import Interrupt
 from tools.result import ShownDiff
 
 # The answers, with labels that say exactly what each does (ACP v1, `PermissionOption`).
-#
 # Ids are ours and stay the same, kinds tell the editor how to show them.
 
 Kind = Literal["allow_once", "allow_always", "reject_once", "reject_always"]

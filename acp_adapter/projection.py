@@ -274,7 +274,6 @@ def _content(event: ToolFinished) -> list[Update]:
 
 
 # From session events to ACP `session/update` payloads: one pure function, for the live turn and for replay alike.
-#
 # It is the only place that knows how events look on the wire; another protocol version changes this part alone.
 # Updates are plain data, so that this needs no SDK and can say what its models cannot.
 

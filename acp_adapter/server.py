@@ -63,6 +63,9 @@ class Workers(Executor):
 
     A thread that has had nothing to do for `idle_seconds` ends, and with it what it kept for itself. None of them
     keeps the process from ending.
+
+    Attributes:
+        idle: how many wait for something to do.
     """
 
     def __init__(self, most: int, name: str, idle_seconds: float = _IDLE_SECONDS) -> None:
@@ -72,14 +75,14 @@ class Workers(Executor):
         self._condition = threading.Condition()
         self._queue: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
         self._numbers = itertools.count(1)
-        self._threads = self._idle = 0
+        self._threads = self.idle = 0
 
     def submit(self, fn: Callable[..., _T], /, *args: Any, **kwargs: Any) -> Future[_T]:
         """As in `Executor`."""
         future: Future[_T] = Future()
         with self._condition:
             self._queue.append((future, lambda: fn(*args, **kwargs)))
-            if self._idle >= len(self._queue) or self._threads >= self._most:
+            if self.idle >= len(self._queue) or self._threads >= self._most:
                 self._condition.notify()
                 return future
             self._threads += 1
@@ -113,9 +116,9 @@ class Workers(Executor):
 
     def _next(self) -> tuple[Future[Any], Callable[[], Any]] | None:
         with self._condition:
-            self._idle += 1
+            self.idle += 1
             self._condition.wait_for(lambda: self._queue or not self._idle_seconds, self._idle_seconds)
-            self._idle -= 1
+            self.idle -= 1
             if self._queue:
                 return self._queue.popleft()
             self._threads -= 1

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 
 # The choices of a new session as they were shown last time: the first `session/new` is answered with them.
-#
 # To find them out, settings and models have to be loaded, which takes longer than all else that the answer needs. So
 # they are kept in a file of the home, with a digest of everything that they come from: files, variables, the command
 # line, and what the client can show. They count only while that is the same. Once the server is loaded they are

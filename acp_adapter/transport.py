@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 
 # The paths of a message as the editor has them, and as we have them: the same, but for a Windows editor and WSL.
-#
 # The mapping begins with the first directory that is a path of Windows. An editor that speaks Linux paths, as one
 # does that has a helper of its own inside WSL, never sees any of it.
 
@@ -178,7 +177,6 @@ def _call(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None
 
 
 # The client's requests while they are unanswered, and how much of them and of their answers there may be.
-#
 # Whoever sends faster than we work is read more slowly; whoever reads no answers is not read on. What comes without
 # an id (a cancel) and the client's answers to us are never held up here: a client that reads comes through with both.
 

@@ -132,6 +132,11 @@ class SideBySide:
         self._lock = threading.Lock()
         self._entries: list[_Entry] = []
 
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self._entries)
+
     @contextmanager
     def entered(self, call: PlannedCall, interrupt: Interrupt) -> Iterator[None]:
         """Wait until the call may run beside those before it; then it does until the block's end.
@@ -160,7 +165,6 @@ class SideBySide:
 
 
 # Tool results in the history: their text, their images and who is shown them, and what programs read of them.
-#
 # Images lie in the tool's message as data URLs, as those of prompts do, so that each later request says the same; a
 # wire protocol that has no place for them in results moves them at its edge.
 

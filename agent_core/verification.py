@@ -289,7 +289,6 @@ def _of_plan(items: Sequence[str]) -> str:
 
 
 # What the text says that a turn would end with: does it ask, does it announce a step, does it explain a failure?
-#
 # English only: what is written in other languages is left alone. Unsure means that there is nothing to say about it.
 
 _TAIL = 1_200

@@ -132,7 +132,7 @@ def home(_homes_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     # Programs of a test leave no __pycache__ in its workspace; what they import of ours is compiled.
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     # Other tests of this process have had sessions in the checkout, where its programs lie.
-    monkeypatch.setattr(PROGRAMS, "_untrusted", frozenset())
+    PROGRAMS.trust()
     return hermes
 
 
@@ -172,6 +172,16 @@ def _committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def workspace(tmp_path: Path, _committed: Path) -> Path:
     """A git repository with a module, its test and a note, all committed."""
     return Path(shutil.copytree(_committed, tmp_path / "workspace", symlinks=True))
+
+
+@pytest.fixture
+def no_ripgrep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is none, neither beside Python nor on PATH."""
+    empty = tmp_path.with_name(f"{tmp_path.name}-empty")
+    empty.mkdir()
+    (empty / "python").symlink_to(sys.executable)
+    monkeypatch.setenv("PATH", str(empty))
+    monkeypatch.setattr(sys, "executable", str(empty / "python"))
 
 
 @pytest.fixture

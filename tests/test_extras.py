@@ -65,9 +65,10 @@ def of_documents(folder: Path) -> list[str]:
 
 def of_language_servers(folder: Path, told: pytest.LogCaptureFixture) -> list[str]:
     loop, guardian = ServiceLoop(), Guardian()
-    servers = LanguageServers([folder], loop=loop, guardian=guardian, variables={"PATH": "/nowhere"})
-    with told.at_level(logging.INFO, "agent_core.lsp.diagnostics"), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agent_core.lsp.diagnostics.command_of", lambda *_: None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "executable", "/nowhere/python")
+        servers = LanguageServers([folder], loop=loop, guardian=guardian, variables={"PATH": "/nowhere"})
+    with told.at_level(logging.INFO, "agent_core.lsp.diagnostics"):
         for text in ("a = 1\n", "a = 2\n"):
             servers.after(folder / "a.py", text, servers.before(folder / "a.py", None), CancelToken())
     servers.close()

@@ -214,7 +214,6 @@ class AnswerShare:
 
 
 # What plugins may do before and after each tool call. They never stand in for the gates: those ask all the same.
-#
 # `registry.add_hook("pre_tool_call", hook)` and `registry.add_hook("post_tool_call", hook)` add one for every session
 # of the process. A hook runs on the call's own thread, possibly beside others. Cards and parallel batches go by the
 # arguments that the model sent. The hooks of one session come after them (`tools.context.SessionCallHooks`).

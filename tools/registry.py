@@ -268,6 +268,12 @@ class ToolRegistry:
             self._toolsets[name] = toolset
             self._changed()
 
+    def remove_toolset(self, name: str) -> None:
+        """Forget a group; one that is not there is no error."""
+        with self._lock:
+            self._toolsets.pop(name, None)
+            self._changed()
+
     def add_hook(self, kind: HookKind, hook: Hook) -> None:
         """Call `hook` around each tool call; see `tools.dispatch`."""
         with self._lock:

@@ -49,10 +49,10 @@ _TOOLSETS = ("files", "planning")
 _MOST_REQUESTS = 5
 _PROMPT_TOKENS = 700
 _ANSWER_TOKENS = 150
-_LONG = "".join(
+LONG = "".join(
     f"Line {number} of a long file: {number * 7919} items, {number % 7} of them broken.\n" for number in range(60)
 )
-_ODD = "Grüße aus 東京 🙂: \"quoted\", 'single', a \\backslash\\, a tab\there, {braces} and 100 %."
+ODD = "Grüße aus 東京 🙂: \"quoted\", 'single', a \\backslash\\, a tab\there, {braces} and 100 %."
 
 
 @dataclass(slots=True)
@@ -201,14 +201,14 @@ PROBES: tuple[Probe, ...] = (
     Probe(
         "long argument",
         "writes 4 kB without a mistake",
-        f"Write a file copy.txt with exactly this text:\n\n{_LONG}",
-        lambda seen: seen.content("copy.txt") == _LONG.rstrip("\n"),
+        f"Write a file copy.txt with exactly this text:\n\n{LONG}",
+        lambda seen: seen.content("copy.txt") == LONG.rstrip("\n"),
     ),
     Probe(
         "unicode",
         "keeps quotes, backslashes and other scripts",
-        f"Write a file odd.txt that holds exactly this one line:\n\n{_ODD}",
-        lambda seen: seen.content("odd.txt") == _ODD,
+        f"Write a file odd.txt that holds exactly this one line:\n\n{ODD}",
+        lambda seen: seen.content("odd.txt") == ODD,
     ),
     Probe(
         "no call",
@@ -244,7 +244,7 @@ def estimated_tokens() -> tuple[int, int]:
     """About the tokens of all prompts and of all answers, as a rule."""
     fixed = tools_tokens(get_tool_definitions(_TOOLSETS, quiet=True)) + _PROMPT_TOKENS
     prompts = sum(probe.requests * (fixed + text_tokens(probe.prompt) + _ANSWER_TOKENS) for probe in PROBES)
-    answers = sum(probe.requests * _ANSWER_TOKENS for probe in PROBES) + text_tokens(_LONG) + text_tokens(_ODD)
+    answers = sum(probe.requests * _ANSWER_TOKENS for probe in PROBES) + text_tokens(LONG) + text_tokens(ODD)
     return int(round(prompts, -2)), int(round(answers, -2))
 
 

@@ -11,7 +11,6 @@ from tools.light_dataclass import dataclass
 from tools.text.encoding import TextFile, with_newlines
 
 # The editor's text of a file, and the file's bytes: when they are the same, and how one becomes the other.
-#
 # Editors keep byte order mark, encoding and line endings apart from the text. So a text that differs in these alone
 # is the file as it is on disk, and one that differs in more gets them from the disk's file.
 
@@ -107,11 +106,10 @@ def _utf8(text: str) -> bytes | None:
 
 
 # Ends of files and of lines, where a client has them otherwise than the agent meant them.
-#
 # Editors that keep a text as lines have no final newline in it: some leave it out when they are asked for the text,
 # some write one more than they were given. Others lose Windows line endings or a byte order mark. Nobody meant that.
 
-_MOST_FILES = 10_000
+MOST_FILES = 10_000
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -162,7 +160,7 @@ class EndingHabits:
             self._of_files[path] = more
             self._of_files.move_to_end(path)
             self._usual = more or self._usual
-            while len(self._of_files) > _MOST_FILES:
+            while len(self._of_files) > MOST_FILES:
                 self._of_files.popitem(last=False)
 
 

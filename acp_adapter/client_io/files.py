@@ -28,7 +28,8 @@ from tools.text.encoding import decode
 # it was asked to write and has not answered.
 
 _MOST_SILENCES = 2
-_MOST_FILES = 10_000
+MOST_FILES = 10_000
+"""Files of which is remembered what the editor and the disk have in common."""
 
 
 class EditorMemory:
@@ -91,7 +92,7 @@ class EditorMemory:
         with self._lock:
             self._common[path] = digest(text)
             self._common.move_to_end(path)
-            while len(self._common) > _MOST_FILES:
+            while len(self._common) > MOST_FILES:
                 self._common.popitem(last=False)
 
     def is_outdated(self, path: Path, buffer: str) -> bool:
@@ -107,7 +108,6 @@ class EditorMemory:
 
 
 # What it means that an editor answers a write with an error: it cannot do that, or the file is not to be changed.
-#
 # Most editors have one code for everything, so their words count too. Whoever is not sure has heard a no.
 
 # JSON-RPC's own codes and ACP's «resource not found»; 0 is ours for an answer that is no object.
@@ -138,7 +138,6 @@ def in_its_words(refusal: EditorRefused) -> str:
 
 
 # One write through the editor: what is in the file afterwards, and what must not be tried beside it.
-#
 # A write has one writer. What the editor refuses is not written past it, and what it is silent about is left alone,
 # because it may still happen; only where it says that it cannot do this, somebody else may (`EditorCannot`). What it
 # has written otherwise than it was meant, in nothing but ends, is put right (`endings`).
@@ -323,7 +322,6 @@ def _keep_mode(disk: FileSystem, path: Path, before: FileStat | None) -> None:
 
 
 # The file system itself.
-#
 # The editor is asked only for what it offers, and only about text files of a moderate size. Whatever it cannot do
 # is done on the disk, and told: when it cannot read or write a file, or hold what is in it. But where it has told
 # of text that is not saved, nothing is written under it; what it refuses to write is not written; and where it is
@@ -333,7 +331,8 @@ def _keep_mode(disk: FileSystem, path: Path, before: FileStat | None) -> None:
 MAX_BYTES = 4 * 1024 * 1024
 """A larger file is read and written on disk: it would hold up everything else on the wire."""
 
-_READ_SECONDS = 5.0
+READ_SECONDS = 5.0
+"""How long the editor's answer about a file is waited for."""
 _SILENT = "the editor does not answer, so what may not be saved there was not seen"
 
 
@@ -498,7 +497,7 @@ class EditorFileSystem:
         """
         params = {"path": self._editor_name(path)}
         try:
-            answer = self.calls.call("fs/read_text_file", params, self.interrupt, _READ_SECONDS)
+            answer = self.calls.call("fs/read_text_file", params, self.interrupt, READ_SECONDS)
         except EditorSilent:
             self.memory.was_silent(self.interrupt)
             raise

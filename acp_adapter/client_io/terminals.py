@@ -55,7 +55,7 @@ def _signal_name(told: str) -> str:
 
 log = logging.getLogger(__name__)
 
-_CREATE_SECONDS = 30.0
+CREATE_SECONDS = 30.0
 _KILLED_SECONDS = 2.0
 _CALL_SECONDS = 5.0
 _KEPT_BYTES = 1024 * 1024
@@ -136,7 +136,7 @@ class EditorTerminals:
             raise CommandError(f"Could not run the command: there is no directory {spec.cwd}.")
         try:
             # Not with the turn's token: a terminal whose id came after the cancel could not be released.
-            answer = self._calls.call("terminal/create", self._request(spec), CancelToken(), _CREATE_SECONDS)
+            answer = self._calls.call("terminal/create", self._request(spec), CancelToken(), CREATE_SECONDS)
         except EditorRefused as problem:
             log.warning("the editor made no terminal, so the command runs without it: %s", problem)
             return None

@@ -58,13 +58,11 @@ def _words(arguments: str) -> list[str]:
 
 
 # Commands of the user's own: Markdown files whose text is a prompt.
-#
 #     ---
 #     description: Explain a file
 #     argument-hint: path
 #     ---
 #     Explain $1 to someone who is new here. Mind this: $ARGUMENTS
-#
 # The text is only ever a prompt, and only where the person types the command's name: nothing in it is run or read in.
 
 CommandOrigin = Literal["project", "yours"]

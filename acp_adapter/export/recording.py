@@ -121,7 +121,8 @@ FORMAT = 1
 _QUIET_SECONDS = 0.5
 _PATIENCE_SECONDS = 5.0
 _MOST_UNPARSED = 100_000
-_MOST_WAITING = 256 * 1024 * 1024
+MOST_WAITING = 256 * 1024 * 1024
+"""Bytes that may wait to be written."""
 
 
 class Recorder:
@@ -159,12 +160,12 @@ class Recorder:
         with self._lock:
             if not self._is_writing:
                 return
-            is_room = self._waiting + len(line) <= _MOST_WAITING
+            is_room = self._waiting + len(line) <= MOST_WAITING
             if is_room:
                 self._waiting += len(line)
                 self._queue.put((direction, time.monotonic() - self._start, line))
         if not is_room:
-            self._give_up(f"{_MOST_WAITING >> 20} MiB wait to be written to {self._path}")
+            self._give_up(f"{MOST_WAITING >> 20} MiB wait to be written to {self._path}")
 
     def close(self, timeout: float) -> bool:
         """Wait, at most `timeout` seconds, until all that was put is written; False if it is not."""

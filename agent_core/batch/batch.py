@@ -167,7 +167,6 @@ class Outcome:
 
 
 # The directory that a batch writes to: `results.jsonl`, and its runs to train with. It survives any kill.
-#
 # Only the process that runs the batch writes. A run's trajectory is written before its result, so what a kill leaves
 # behind is at most one line too many or a part of one, which the next start takes away.
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 
 # A conversation in ShareGPT form, to train with: as the model saw it, but for what was only for one run.
-#
 # The form is that of the Hermes agents: reasoning as `<think>`, tool calls as `<tool_call>`, all results that follow
 # an answer as `<tool_response>`s in one `tool` turn; every `gpt` turn begins with a `<think>` block, if an empty one.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _MOST_IMAGES = 100
 _SCREENSHOT_SECONDS = 20.0
-_EVALUATE_SECONDS = 10.0
+EVALUATE_SECONDS = 10.0
 _MAX_PIXELS = 8_000
 _SCROLL = "by => window.scrollBy({top: by * window.innerHeight * 0.85, behavior: 'instant'})"
 _PLACE = "() => [Math.round(scrollY), Math.round(innerHeight), document.documentElement.scrollHeight]"
@@ -92,10 +92,10 @@ class GatedBrowser:
 
         async def work(live: LiveBrowser) -> PageView:
             page = await live.page()
-            await live.within(page.evaluate(_SCROLL, 1 if direction == "down" else -1), _EVALUATE_SECONDS)
+            await live.within(page.evaluate(_SCROLL, 1 if direction == "down" else -1), EVALUATE_SECONDS)
             await live.settle()
             await live.stay_inside()
-            top, height, whole = await live.within(page.evaluate(_PLACE), _EVALUATE_SECONDS)
+            top, height, whole = await live.within(page.evaluate(_PLACE), EVALUATE_SECONDS)
             live.tabs.note(f"Shown are the pixels {top} to {top + height} of {whole}.")
             return await live.view(looked=False)
 
@@ -119,7 +119,7 @@ class GatedBrowser:
 
         async def work(live: LiveBrowser) -> Sequence[PageImage]:
             page = await live.page()
-            found = await live.within(page.evaluate(_IMAGES, _MOST_IMAGES), _EVALUATE_SECONDS)
+            found = await live.within(page.evaluate(_IMAGES, _MOST_IMAGES), EVALUATE_SECONDS)
             return [PageImage(str(url), str(alt), int(width), int(height)) for url, alt, width, height in found]
 
         return self._run(work, interrupt)
@@ -143,7 +143,7 @@ class GatedBrowser:
         async def work(live: LiveBrowser) -> str:
             page = await live.page()
             live.tabs.drive(page)
-            found = await live.within(evaluated(page, expression), _EVALUATE_SECONDS)
+            found = await live.within(evaluated(page, expression), EVALUATE_SECONDS)
             await live.settle()
             await live.stay_inside()
             return found
@@ -155,7 +155,7 @@ class GatedBrowser:
 
         async def work(live: LiveBrowser) -> bytes:
             page = await live.page()
-            _, _, whole = await live.within(page.evaluate(_PLACE), _EVALUATE_SECONDS)
+            _, _, whole = await live.within(page.evaluate(_PLACE), EVALUATE_SECONDS)
             is_whole = full and whole <= _MAX_PIXELS
             taken: bytes = await live.within(
                 page.screenshot(full_page=is_whole, animations="disabled", timeout=0), _SCREENSHOT_SECONDS
@@ -187,7 +187,7 @@ class GatedBrowser:
             before, tabs = live.tabs.arrivals, len(live.tabs.pages)
             try:
                 # A page whose script never ends answers nothing, and the driver waits for it for ever.
-                await live.within(work(live), self._settings.action_timeout + _EVALUATE_SECONDS)
+                await live.within(work(live), self._settings.action_timeout + EVALUATE_SECONDS)
             except Error as problem:
                 # Not chained: the driver's words may hold what was typed.
                 raise BrowserError(

@@ -29,7 +29,6 @@ from agent_core.turn import TurnHistory
 from tools.light_dataclass import dataclass
 
 # One compression, from the flush of the session's memory to the stored outcome.
-#
 # Nothing is used before it is stored, and nothing is stored that no model could be shown: an engine may be anyone's.
 
 log = logging.getLogger(__name__)

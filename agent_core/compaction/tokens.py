@@ -18,7 +18,6 @@ from tools.images import image_facts
 from tools.light_dataclass import dataclass
 
 # About how many tokens a text, a message or a tool's definition is, without a tokenizer.
-#
 # Tokenizers of today agree on what is cheap (common words with their space) and what is dear (digits, odd signs,
 # other scripts than Latin). So each sign adds a weight that depends on its class and on that of the sign before it.
 # The weights were fitted once to two public vocabularies (o200k and cl100k) over code and prose in several languages,
@@ -371,7 +370,6 @@ def _plausible(usage: Usage, estimate: float, least: int) -> int | None:
 
 
 # Notices a server that silently cuts prompts to its window: it counts far fewer tokens than it was sent.
-#
 # Counts are not to be trusted blindly: estimates err, some servers leave out what their cache had, and images count
 # differently everywhere. So only what nothing else explains is called cut.
 

@@ -12,7 +12,6 @@ from typing import Any
 from agent_core.mcp.stdio import Child
 
 # What goes wrong:
-#
 # LspFailure        the server could not be started or understood, or is gone
 # └── LspRefused    it answered one request with an error, and goes on
 

@@ -49,7 +49,6 @@ class BoundedBody(httpx2.AsyncByteStream):
 
 
 # The SDK's OAuth client, for a sign-in that several sessions and processes share and that outlives them all.
-#
 # By itself it forgets with each process where the sign-in was made, and has tokens renewed at `/token` of the server;
 # each session renews for itself, which is theft to a server whose refresh tokens are good for one use; and a token
 # that is refused is given up, though it could be renewed.

@@ -182,7 +182,7 @@ class Inbound:
         """The server asks the person something."""
         from mcp_types import INVALID_REQUEST, ElicitResult, ErrorData  # noqa: PLC0415
 
-        answer = await self._wish("ask", params.model_dump(by_alias=True, mode="json", exclude_none=True))
+        answer = await self.wish("ask", params.model_dump(by_alias=True, mode="json", exclude_none=True))
         if isinstance(answer, str):
             return ErrorData(code=INVALID_REQUEST, message=answer)
         return ElicitResult.model_validate(answer)
@@ -197,7 +197,7 @@ class Inbound:
 
         if not self._may_sample():
             return ErrorData(code=_REFUSED, message="Too many requests in a minute. Try again later.")
-        answer = await self._wish("sample", params.model_dump(by_alias=True, mode="json", exclude_none=True))
+        answer = await self.wish("sample", params.model_dump(by_alias=True, mode="json", exclude_none=True))
         if isinstance(answer, str):
             return ErrorData(code=_REFUSED, message=answer)
         return CreateMessageResult.model_validate(answer)
@@ -210,7 +210,8 @@ class Inbound:
         roots = [Root(uri=FileUrl(path.absolute().as_uri()), name=path.name or None) for path in self._roots]
         return ListRootsResult(roots=roots)
 
-    async def _wish(self, kind: WishKind, params: Mapping[str, Any]) -> Mapping[str, Any] | str:
+    async def wish(self, kind: WishKind, params: Mapping[str, Any]) -> Mapping[str, Any] | str:
+        """What the person or a model answers; a text says why nobody was asked."""
         if not self._running:
             return "This is possible only while a call of this server runs."
         # Which of several it is for, the protocol does not say.

@@ -13,7 +13,6 @@ from tools.light_dataclass import dataclass
 from tools.redaction import redact
 
 # What goes wrong:
-#
 # McpFailure          `str(failure)` is for the person and the model: what happened and what to do, without secrets
 # ├── McpCallFailed   one call failed; the server goes on
 # │   └── McpServerFault  it failed for a reason that other calls will have too

@@ -8,7 +8,6 @@ from collections.abc import Collection
 from typing import Literal
 
 # Thoughts: models write them between tags, and not every server takes them out.
-#
 # Only what an answer begins with counts, so that an answer about such tags, or code that has them, stays as it is.
 # Some templates write the opening tag themselves: then the text has only the closing one, on a line of its own, and
 # what stands before it has been shown as text by the time that one comes. Where a server and model have done so
@@ -269,7 +268,6 @@ def _in_code(before: str) -> bool:
 
 
 # What may be a tool call is held back, so that nobody is shown its text before it is read.
-#
 # Calls begin with a mark of their own in most forms; in some they are a JSON object, bare or in a fenced block. Marks
 # that are quoted, and those in other blocks of code, are words.
 

@@ -40,7 +40,6 @@ from tools.light_dataclass import dataclass
 from tools.result import error
 
 # Tools whose schema the model's server refuses: found, left out of the requests, and remembered.
-#
 # Servers refuse the whole request for one tool, and some do not say for which: then small questions with some of the
 # tools each tell.
 
@@ -197,7 +196,6 @@ def _is_foreign(tool: Tool) -> bool:
 
 
 # A refused request that nobody can explain: what is changed of it, one thing at a time, and what that teaches.
-#
 # First the fields that the server may not know, then images and other attachments, then the length of the
 # conversation. A change that does not help is undone. One that helps is kept: for the server and the model for a
 # week, or, of a conversation that was too long, as any other compression.

@@ -13,7 +13,6 @@ from agent_core.providers.choice import ModelChoice
 from tools.light_dataclass import dataclass
 
 # What of the history the model is shown: all of it, but for what a server would not take any more.
-#
 # The history itself stays whole. What is left out stays out, so that the requests keep a common beginning.
 
 _NO_IMAGE = "[An image was here. The model's server did not take it.]"

@@ -450,7 +450,6 @@ def summarise(client: AuxiliaryClient, messages: Sequence[Message], token: Cance
 
 
 # A model's judgement on commands whose every danger comes back by itself: the side task «approval».
-#
 # The model sees the programs that the command runs and their arguments, and nothing else: no comment of the command,
 # no file, no word of the conversation. What it may lift the policy has decided before; it can only say yes or not.
 

@@ -372,7 +372,6 @@ class RulesLoader:
 
 
 # Rules of sub-folders: told with the result of the first call that works in there.
-#
 # What was told is found again in the conversation itself: so it is told again once a compression, or the person, has
 # taken that result away, and a later process knows as much as this one.
 

@@ -41,10 +41,8 @@ from tools.light_dataclass import dataclass
 from tools.quick_json import whole_text
 
 # How a model of the Messages protocol is asked to think. Claude's generations differ; of others only facts tell.
-#
 # Source: platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting («Thinking support, defaults, and
 # rejected configurations by model»), .../effort and .../extended-thinking.
-#
 # | Claude            | asked for by                       | thinks unasked | turned off by        | sampling |
 # |-------------------|------------------------------------|----------------|----------------------|----------|
 # | before 3.7        | –                                  | no             | –                    | yes      |
@@ -179,7 +177,6 @@ def _window(choice: ModelChoice) -> int | None:
 
 
 # Messages as the Messages protocol takes them: a system prompt in blocks, then user and assistant in turn.
-#
 # The same messages always become the same blocks, and more messages only add blocks at the end: adjacent user
 # messages (tool results are user messages here) become one, and between two of the assistant's stands a short one of
 # the user's. Source: platform.claude.com/docs/en/api/messages.
@@ -355,7 +352,6 @@ def _text(text: str) -> Block:
 
 
 # Reads an answer of the Messages protocol, event by event.
-#
 # Source: platform.claude.com/docs/en/build-with-claude/streaming.
 
 _COUNTS = (
@@ -500,7 +496,6 @@ def _usage(counts: Mapping[str, int]) -> Usage:
 
 
 # The Messages protocol, streamed: Anthropic and every server that speaks like it.
-#
 # Source: platform.claude.com/docs/en/api/messages.
 
 # The one that every server knows; a newer one can be set in the headers of a provider's settings.

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 
 # Documents as Converse takes them: as bytes, under a name of few kinds of characters that no other document has.
-#
 # Source: docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_DocumentBlock.html. That no two documents of a
 # request may have one name is what the service says when it refuses them.
 
@@ -95,7 +94,6 @@ def _name(filename: str) -> str:
 
 
 # A request as Bedrock's Converse takes it: messages in blocks, tools, limits, and marks for its cache.
-#
 # Source: docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html, and for the marks
 # docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html.
 
@@ -305,7 +303,6 @@ def _mark(system: list[Block], messages: list[Block], model: str, ttl: CacheTtl)
 
 
 # Bedrock's event stream as the agent's events.
-#
 # Source: docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStreamOutput.html.
 
 

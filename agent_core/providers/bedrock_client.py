@@ -102,7 +102,6 @@ def _small(kind: str) -> str:
 
 
 # Amazon's own client for Bedrock, with its requests sent over our interruptible HTTP.
-#
 # The client resolves credentials and regions, writes the request and signs it. Its own connections cannot be ended by
 # another thread; so each request is taken over just before it would be sent.
 

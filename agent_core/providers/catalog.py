@@ -136,7 +136,6 @@ def _by_address(base_url: str, model: str) -> ApiMode | None:
 
 
 # The services that are known by name, as data: where each is, which variables hold its key, what it understands.
-#
 # Nothing here is guessed: what a service does not document is left out of its dialect, and so never sent to it.
 # `source` is the page that an entry was checked against.
 

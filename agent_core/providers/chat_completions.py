@@ -41,7 +41,6 @@ from agent_core.providers.protocol import (
 from agent_core.providers.transport_errors import decoded, reported_error
 
 # What a Chat Completions server sends with an answer's text and wants back with it: reasoning and signatures.
-#
 # Each server has a field of its own for them, and many refuse fields that they do not know. So what came is kept with
 # the answer by the name of its field, and goes back to the server and model that gave it, to no other. Where nothing
 # was given (another model wrote the answer, say) models that insist get the placeholder that their maker documents.

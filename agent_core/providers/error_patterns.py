@@ -11,7 +11,6 @@ from agent_core.providers.error_facts import ErrorFacts
 from tools.light_dataclass import dataclass
 
 # What a server's words mean, whichever server it is: the conversation is too long, or images are not taken.
-#
 # Servers word the same cause in a hundred ways and change the words with each release. So what is looked for is what
 # any wording has to name: the thing that is too much, and that it is too much.
 
@@ -161,7 +160,6 @@ def _found(pattern: str, text: str) -> bool:
 
 
 # Patterns for three things that every server says in words of its own, recognized by what they mean.
-#
 # `NO_TOOLS`: the model, or the server, takes no tools. `BAD_SCHEMA`: it does not take the schema of one;
 # `tools_named` tells which. `NOT_READ`: the model wrote something that the server could not read, as a call that is
 # no JSON; a request that could not be read is another matter.
@@ -264,9 +262,7 @@ NOT_READ = rf"\A(?![\s\S]*(?:{_SENT}))[\s\S]*?(?:{_READING_FAILED})"
 
 
 # What providers say when a request fails, as data: rules by stage, what each reason allows, what the user is told.
-#
 # A rule fits when all that it names is there. The first rule that fits decides, stage by stage:
-#
 # 1. `PROVIDER_RULES`: words and codes of one provider. They hold whoever passes them on: gateways quote others.
 # 2. `STATUS_RULES`: a status together with words.
 # 3. `CODE_RULES`: the body's own code or type, where it tells the cause.

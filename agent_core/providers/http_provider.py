@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 
 # Server-sent events as the WHATWG standard has them: what each holds.
-#
 # Source: html.spec.whatwg.org/multipage/server-sent-events.html. Two things are more lenient than the standard: an
 # event counts if only its empty line is missing at the body's end, and JSON objects on lines of their own are events
 # of their own, for servers that forget the empty line between them.
@@ -158,7 +157,6 @@ def _lines(pieces: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 # Text that came at once is one event: what is done for an event costs the same for one word as for a hundred.
-#
 # And a character that came in two events is one: servers that write JSON with escapes cut emoji between their halves.
 
 _Text = TextDelta | ReasoningDelta | ToolCallArguments
@@ -252,12 +250,11 @@ def _one(alike: list[StreamEvent]) -> StreamEvent:
 
 
 # A provider for every wire protocol over HTTP: sends a request and reads the raw stream.
-#
 # Without the vendors' SDKs: loading one takes longer than everything else that a prompt needs, their objects cost
 # twenty times what the few fields that matter cost, and they would check the whole history again at each request.
 # Where one of them has to send, `sdk_provider.SdkProvider` does; all else is this.
 
-_LAST_READ_TIMEOUT = 0.5
+LAST_READ_TIMEOUT = 0.5
 # Once an answer has said why it ends, most often only its usage follows. Some servers say it early, and go on after a
 # pause; others leave the connection open, and one that did is not waited for as long again.
 _PAUSE_AT_END = 30.0
@@ -450,7 +447,7 @@ class HttpStream:
         The end of the body is read, so that the connection can serve the next request; but it is not waited for.
         """
         if decoder.done:
-            return _LAST_READ_TIMEOUT
+            return LAST_READ_TIMEOUT
         if not decoder.is_whole:
             return self._choice.stall_after
         return min(self._choice.stall_after, _SHORT_PAUSE_AT_END if self._provider.leaves_open else _PAUSE_AT_END)

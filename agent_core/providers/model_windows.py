@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 # What a model server says of the window that a model has there now: facts of its own addresses, no guesses.
-#
 # Each kind of server has its own way to say it, and what the model could take at most is often another figure.
 
 Get = Callable[[str, Mapping[str, Any] | None], Mapping[str, Any]]

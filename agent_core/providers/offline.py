@@ -190,7 +190,6 @@ _STEPS: dict[str, Callable[[str], Step | None]] = {
 
 
 # An embedded stand-in for a model: it needs no key and no network, and does what the prompt's lines say.
-#
 # It is for trying an editor's integration, for authors of clients and for tests. It keeps no state: where it stands
 # in its script follows from the conversation alone.
 

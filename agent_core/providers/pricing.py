@@ -15,10 +15,9 @@ from agent_core.providers.choice import ModelFacts
 from tools.light_dataclass import dataclass
 
 # What is known of hosted models: figures of the shipped data, each with its source; whatever it lacks is unknown.
-#
 # `scripts/model_facts.py` writes the data. A service's are read at the first lookup, in about a millisecond.
 
-_DATA = Path(__file__).with_name("model_facts.json")
+DATA = Path(__file__).with_name("model_facts.json")
 _DATED = re.compile(r"(?:-\d{4}-\d\d-\d\d|[-@]\d{8}|-latest)$")
 
 
@@ -41,7 +40,7 @@ def known_models(service: str) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=16)
 def _models(service: str) -> Mapping[str, Mapping[str, Any]]:
     # Only the services that are asked for are read, and stay in memory: each is a block of lines of its own.
-    data = _DATA.read_bytes()
+    data = DATA.read_bytes()
     begin = data.find(f"\n{json.dumps(service)}: {{\n".encode())
     if begin < 0:
         return {}

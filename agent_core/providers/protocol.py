@@ -18,7 +18,6 @@ from agent_core.providers.transport_errors import answer_broken, broken_off
 from tools.light_dataclass import dataclass
 
 # Ids and names of tool calls as strict servers take them, whichever server made them.
-#
 # A conversation goes from model to model; each has rules of its own for what another one has put into it.
 
 _USUAL_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,40}")
@@ -51,7 +50,6 @@ def _digest(text: str) -> str:
 
 
 # Images in tool results, for servers that take only text there: they follow in a message of the user's.
-#
 # Messages, and Converse for some models, take them within the result. So does OpenAI's own Responses API
 # (developers.openai.com/api/reference/resources/responses: the output of a function call is text, or a list of text,
 # images and files); servers that speak like it need not. Chat Completions has no place for them in a tool's message.
@@ -131,7 +129,6 @@ def _parts(message: Message) -> list[Part]:
 
 
 # What a model takes of a message: in place of what it cannot be sent stands a note.
-#
 # The one place where that is decided, for every protocol. Images and documents are sent where nothing is known,
 # recordings only where it is known that the model hears: most do not.
 
@@ -212,7 +209,6 @@ def _note(text: str) -> TextPart:
 
 
 # How much OpenAI's reasoning models can be told to think, by the model's name.
-#
 # Source: the description of `reasoning.effort` in OpenAI's API reference and the models' pages
 # (developers.openai.com).
 
@@ -258,7 +254,6 @@ def _of_the_first_gpt_5(variant: str) -> tuple[ReasoningEffort, ...]:
 
 
 # Why an answer ended: one table of the words that servers have for it, for every wire protocol.
-#
 # Words are recognized by what they mean, since each server has some of its own. One that means nothing is `unknown`:
 # such an answer is kept, and is not taken for a complete one.
 

@@ -42,7 +42,6 @@ from tools.light_dataclass import dataclass
 from tools.quick_json import whole_text
 
 # Messages in the form of the Responses API: `instructions`, and `input` as a list of items.
-#
 # Nothing is stored at the server (`store: false`), so that items go without ids: an id there is a reference to
 # something stored, and a request with one is refused. Sealed reasoning (`encrypted_content`) needs none.
 
@@ -194,7 +193,6 @@ def _arguments(text: str) -> str:
 
 
 # Reads a streamed answer of the Responses API.
-#
 # The answer is a list of output items (reasoning, messages, function calls), each with a number, that grow side by
 # side. Servers differ in how they say which item a piece belongs to: by number, by id, or not at all.
 

@@ -44,7 +44,6 @@ from tools.light_dataclass import dataclass
 from tools.os_compat import same_directory
 
 # Pages of sessions, newest first, and the cursors that lead from one to the next.
-#
 # A cursor holds the place of the last session that was told (when it was used, its id), not how many to pass over. So
 # nothing is told twice or passed over because other sessions were used, made or deleted meanwhile. The one thing it
 # cannot promise: a session that is used after the first page and before its own turn moves to the front, behind the
@@ -205,11 +204,9 @@ def _refusal(cause: str) -> RequestError:
 
 
 # Deleting sessions for good, without making others wait.
-#
 # First one short transaction marks the session: from then on it is in no view. Then its rows go, a few at a time;
 # between two batches whoever waits may write. What a crash leaves of it is deleted by `finish_deletes`. Deleted text
 # is overwritten in the file.
-#
 # Contents of files (the directory blobs/) are shared by sessions: `FileVersions.prune` removes those that nobody
 # needs.
 

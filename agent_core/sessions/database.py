@@ -127,6 +127,11 @@ class FairLock:
             raise
         return not self._give_up(ticket)
 
+    @property
+    def waiting(self) -> int:
+        """How many threads wait for it."""
+        return len(self._waiting)
+
     def release(self) -> None:
         """Hand the lock to the thread that has waited longest, or free it."""
         with self._mutex:
@@ -180,7 +185,7 @@ def _commits(connection: sqlite3.Connection) -> int:
 
 
 _IDLE_READERS = 4
-_HUGE_LOG = 32 << 20
+HUGE_LOG = 32 << 20
 
 
 class Database:
@@ -335,7 +340,7 @@ class Database:
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             with contextlib.suppress(FileNotFoundError):
-                if wal_of(self.path).stat().st_size > _HUGE_LOG:
+                if wal_of(self.path).stat().st_size > HUGE_LOG:
                     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def close(self) -> None:

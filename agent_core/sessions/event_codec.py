@@ -36,7 +36,6 @@ from tools.quick_json import whole_text
 from tools.result import ResultImage, Shown, ShownDiff, ShownOutput, ShownText, ToolResult
 
 # Values that models and tools make up, as strict JSON holds them; and reading them back with care.
-#
 # A row must never fail because of what it holds. So this replaces what JSON or UTF-8 does not have, in the same way
 # as the wire does: what is replayed then looks like what was shown live.
 

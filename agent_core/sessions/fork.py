@@ -244,7 +244,6 @@ def _events(rows: SessionRows, undone: Collection[int]) -> Iterator[StoredEvent]
 
 
 # Up to where a fork from a message goes: what of that message's turn belongs to it.
-#
 # The ids of what the agent shows are `TURN-KIND-N`: N counts the turn's answers, so it says which answer it is part
 # of.
 
@@ -382,7 +381,6 @@ def _unknown(until: str) -> RequestError:
 
 
 # A new session from an earlier one: all of it, or what was said up to a certain message.
-#
 # Everything is copied, so that neither session can change the other. Message ids of clients begin with the turn's id
 # and need to be unique within a session only, so turns keep theirs. Earlier contents of files are not copied: the
 # fork has changed no file, and must not take back what the other session did.

@@ -50,7 +50,7 @@ class ProcessIdentity:
         pid = os.getpid()
         start = None
         with contextlib.suppress(OSError, subprocess.SubprocessError):
-            start = _start_of(pid)
+            start = start_of(pid)
         return cls(secrets.token_hex(16), socket.gethostname(), pid, f"{_boot()} {start or ''}", program, beats)
 
     def holder(self, until: float) -> Holder:
@@ -85,7 +85,7 @@ def is_alive(holder: Holder, now: float) -> bool:
     boot, _, start = holder.started.rpartition(" ")
     if holder.pid > 0 and start and boot == _boot():
         with contextlib.suppress(OSError, subprocess.SubprocessError):
-            lives = _start_of(holder.pid) == start
+            lives = start_of(holder.pid) == start
             if not (lives and holder.beats):
                 return lives
     return now < holder.until < now + _MOST_AHEAD
@@ -179,13 +179,13 @@ def _boot() -> str:
         return f"{sys.platform} {uuid.getnode():012x}"
 
 
-def _start_of(pid: int) -> str | None:
+def start_of(pid: int) -> str | None:
     """When the process began, as one word; None where it does not run.
 
     Raises:
         OSError, subprocess.SubprocessError: that cannot be found out.
     """
-    return _start_from_proc(pid) if Path("/proc/self/stat").exists() else _start_from_ps(pid)
+    return _start_from_proc(pid) if Path("/proc/self/stat").exists() else start_from_ps(pid)
 
 
 def _start_from_proc(pid: int) -> str | None:
@@ -198,7 +198,8 @@ def _start_from_proc(pid: int) -> str | None:
     return None if fields[0] in _DEAD_STATES else fields[19]
 
 
-def _start_from_ps(pid: int) -> str | None:
+def start_from_ps(pid: int) -> str | None:
+    """When a process has started, where the kernel shows no files of it."""
     shown = subprocess.run(
         [PROGRAMS.find("ps") or "/bin/ps", "-o", "stat=,lstart=", "-p", str(pid)],
         env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"},

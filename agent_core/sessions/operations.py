@@ -116,7 +116,6 @@ class LiveTurn:
 # There is one queue of them for each session, in the order in which things happened: turns, messages, compressions,
 # what files were, news of the background, what is kept between turns. Nothing leaves it but into the database, or, at
 # the end of the process, into a file (`spool`).
-#
 # A commit that fails may have happened all the same. So an operation that was tried asks the database whether it is
 # done: a turn is known by its id and begin, a message by how many of its turn are stored, a change of a file by its
 # call and time.
@@ -353,7 +352,6 @@ def _number(turn: LiveTurn) -> int:
 
 
 # What was written down for the person, and whose turn ended before it was for the model: prompts, half an answer.
-#
 # A turn's prompt is shown again as soon as the turn is stored; what the model gets of it is stored when hooks, notes
 # and links are known. Between the two the process may end, or the person cancels. Whatever a hook would have said of
 # such a prompt is unknown: it is in no history until the next turn has asked, and tells it or leaves it out.

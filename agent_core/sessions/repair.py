@@ -173,7 +173,7 @@ class Findings:
 
 _PATIENCE = 2.0
 _MOST_FAULTS = 20
-_MOST_COPIED = 256 << 20  # into memory
+MOST_COPIED = 256 << 20  # into memory
 _INDEX_FAULTS = ("missing from index", "wrong # of entries in index", "non-unique entry in index")
 _SEARCH_FAULTS = ("fts5", "messages_fts")
 _WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
@@ -351,10 +351,10 @@ def _search_problems(connection: sqlite3.Connection, path: Path, *, is_in_use: b
     """Whether the search index has what the texts have. Asking locks the file, so a copy is asked."""
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'messages_fts'").fetchone():
         return
-    if _size(path) > _MOST_COPIED and is_in_use:
+    if _size(path) > MOST_COPIED and is_in_use:
         yield Problem("search", "The search index was not examined: sessions are in use.", is_notice=True)
         return
-    with contextlib.closing(_copy_of(connection) if _size(path) <= _MOST_COPIED else connect(path, "rw")) as asked:
+    with contextlib.closing(_copy_of(connection) if _size(path) <= MOST_COPIED else connect(path, "rw")) as asked:
         retried(lambda: asked.execute("BEGIN IMMEDIATE"), time.monotonic() + _PATIENCE)
         try:
             asked.execute("INSERT INTO messages_fts (messages_fts, rank) VALUES ('integrity-check', 1)")

@@ -105,11 +105,9 @@ def _joined(texts: Iterable[str], limit: int) -> str:
 
 
 # The levels of the full-text index, which must stay few.
-#
 # The index is made of parts, and the parts lie on levels, the newest on the lowest. Up to SQLite 3.41 each merge of
 # all parts into one opens a further level and leaves the empty ones below it; an index with more than 2,000 of them
 # counts as damaged. Empty levels mean nothing, so they can be left out of the record that lists the parts.
-#
 # Source: the format of the structure record is described at the beginning of fts5_index.c in SQLite's sources; it is
 # part of the file format, so it does not change for tables that are there.
 
@@ -224,7 +222,6 @@ def _varint(number: int) -> bytes:
 
 
 # Brings the search index up to date. Any number of processes may do so at once.
-#
 # Ids of messages are given within the transaction that stores them, and there is one at a time: a smaller id is never
 # committed later. Each transaction here goes on where the index ended when it was read, and adds every message up to
 # its last one. So the highest id in the index tells how far it reaches, and it has no holes.

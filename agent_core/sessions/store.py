@@ -284,6 +284,11 @@ class InMemorySessionStore:
             record.compactions = [made for made in record.compactions if made[0] <= record.turn_start]
             return True
 
+    def withdrawn(self, session_id: str) -> list[Message]:
+        """What was left out."""
+        with self._lock:
+            return list(self._record(session_id).withdrawn)
+
     def end_turn(self, session_id: str, turn_id: str, outcome: str = "", note: str = "") -> None:  # noqa: ARG002
         """Close the turn, if it is still the running one."""
         with self._lock:

@@ -51,7 +51,7 @@ def service_of(home: Home) -> str:
     return "hermes-acp" if home.root == Path.home() / ".hermes" else f"hermes-acp {home.root}"
 
 
-def read(service: str, name: str, *, seconds: float = SECONDS) -> str | None:
+def read(service: str, name: str, *, seconds: float | None = None) -> str | None:
     """The value that is kept under this name; None where there is none.
 
     Raises:
@@ -62,7 +62,7 @@ def read(service: str, name: str, *, seconds: float = SECONDS) -> str | None:
         found: str | None = _library().get_password(service, name)
         return found
 
-    return _asked(ask, seconds)
+    return _asked(ask, SECONDS if seconds is None else seconds)
 
 
 def write(service: str, name: str, value: str, *, seconds: float = SECONDS_OF_A_PERSON) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.errors import SettingsError
 from tests.support.editor import PLAIN, RpcError
 from tests.support.editor_policies import reject
 from tests.support.fake_apptainer import FakeApptainer
@@ -189,7 +188,7 @@ def nearby(home: Path) -> Iterator[None]:
 
 @pytest.mark.usefixtures("nearby")
 async def test_a_session_that_cannot_be_opened_leaves_nothing_on_its_machine(
-    start: EditorFactory, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    start: EditorFactory, home: Path, workspace: Path
 ) -> None:
     editor = await start()
     await editor.initialize(PLAIN)
@@ -201,11 +200,9 @@ async def test_a_session_that_cannot_be_opened_leaves_nothing_on_its_machine(
         await editor.request("session/fork", {**fork, "_meta": {"hermes": {"messageId": "none"}}})
     assert Nearby.at_hand == 1
 
-    def unreadable(*_: object) -> None:
-        raise SettingsError("a rule means nothing")
-
-    monkeypatch.setattr("agent_core.workspace_factory.permission_settings", unreadable)
-    with pytest.raises(RpcError, match="a rule means nothing"):
+    settings = home / "config.yaml"
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), "approvals": {"deny": ["paint: a"]}}))
+    with pytest.raises(RpcError, match="paint"):
         await editor.request("session/fork", fork)
     assert Nearby.at_hand == 1
     await editor.request("session/close", {"sessionId": session})

@@ -240,7 +240,7 @@ class TestWhatTheEditorHasNotSaved:
         self, editor: Editor, session: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         await editor.prompt(session, "write one.txt agent\nwrite two.txt agent\nwrite three.txt agent")
-        monkeypatch.setattr(files, "_READ_SECONDS", 0.05)
+        monkeypatch.setattr(files, "READ_SECONDS", 0.05)
 
         async def hang(_: Any) -> Any:
             await asyncio.get_running_loop().create_future()

@@ -65,7 +65,7 @@ async def test_updates_raised_while_a_session_opens_follow_its_answer(home: Path
     class Eager(HermesACPAgent):
         async def new_session(self, **params: Any) -> dict[str, Any]:
             opened: dict[str, Any] = await super().new_session(**params)
-            await self._chooser.set_mode(self._sessions.get(opened["sessionId"]), "accept_edits")
+            await self.set_session_mode(mode_id="accept_edits", session_id=opened["sessionId"])
             for _ in range(20):
                 await asyncio.sleep(0)
             return opened

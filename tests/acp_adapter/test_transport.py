@@ -296,7 +296,7 @@ class TestFlood:
     async def test_what_is_to_be_done_has_its_turn_while_messages_keep_coming(self, client: RawClient) -> None:
         transport = _attached(client)
         client.send(*({"method": "_n", "params": {}} for _ in range(100)))
-        await asyncio.to_thread(wait_until, lambda: len(transport._inbox._queue) == 100)
+        await asyncio.wait_for(transport.waiting(99), 10)
         turns: list[str] = []
         asyncio.get_running_loop().call_soon(turns.append, "had")
         for _ in range(100):

@@ -48,7 +48,7 @@ def test_as_many_run_at_once_as_there_may_be_threads_and_the_others_come_in_orde
 def test_a_thread_that_has_nothing_to_do_is_used_again(workers: Workers) -> None:
     for _ in range(20):
         workers.submit(lambda: None).result(_PATIENCE)
-        wait_until(lambda: workers._idle == 1)
+        wait_until(lambda: workers.idle == 1)
     assert len(_alive()) == 1
 
 

@@ -220,7 +220,7 @@ def test_an_answer_that_goes_on_behind_its_early_finish_reason_and_is_cut_is_con
 
 
 def test_a_pause_behind_a_finish_reason_is_waited_for_as_any_other(over, model_server, monkeypatch):
-    monkeypatch.setattr(http_provider, "_LAST_READ_TIMEOUT", 0.0)  # how long the end of the body is waited for
+    monkeypatch.setattr(http_provider, "LAST_READ_TIMEOUT", 0.0)  # how long the end of the body is waited for
     pieces = [HEAD, b"\r\n", event(piece("one ", "stop")), event(piece("two")), event("[DONE]")]
     with Dripping(pieces, pause=0.05) as server:
         assert over(wired(f"{server.origin}/v1")).chat("go") == "one two"

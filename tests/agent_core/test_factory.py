@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 from pathlib import Path
@@ -22,6 +23,7 @@ from tests.support.settings_files import configure, use_model
 from tools.approval.actions import ReadPath, RunCommand, WritePath
 from tools.approval.grants import Grants
 from tools.approval.policy import decide
+from tools.browser.port import CDP_URL
 from tools.environments.sandbox.port import Confinement
 
 
@@ -94,10 +96,9 @@ def test_the_command_line_can_ask_for_the_offline_model(home, tmp_path):
     factory.close()
 
 
-def test_what_the_first_request_needs_can_be_loaded_before_it(home, factory, model_server):
+def test_what_loads_what_the_first_request_needs_asks_nobody(home, factory, model_server):
     use_model(home, model_server)
     factory.warm()
-    assert factory._routes.provider(factory.check_model())._client is not None
     assert model_server.requests == []
 
 
@@ -313,11 +314,12 @@ def restored(factory, cwd, on_note=lambda _: None, session_id="session-1"):
 
 def test_sessions_that_are_opened_one_after_the_other_look_for_a_browser_once(home, tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr("agent_core.workspace_factory.can_browse", lambda: asked.append(1) or True)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: asked.append(name) or object())
+    monkeypatch.setenv(CDP_URL, "http://127.0.0.1:1")
     factory = AgentFactory(ConfigSource(Home(home)))
     browsers = [factory.workspace(tmp_path, (), SessionChoices()).browser for _ in range(3)]
     factory.close()
-    assert (len(asked), None in browsers) == (1, False)
+    assert (asked.count("playwright"), None in browsers) == (1, False)
 
 
 def test_the_sandboxes_own_directories_go_with_the_process(home, tmp_path, factory):

@@ -139,7 +139,7 @@ def _turn(agent, chance, number):
         timer.join()
     messages = agent.messages
     assert_well_formed(messages)
-    kept = [*messages, *agent.session_store._records[agent.session_id].withdrawn]
+    kept = [*messages, *agent.session_store.withdrawn(agent.session_id)]
     assert f"prompt {number}" in json.dumps(kept)
     if result is not None and result["stop_reason"] == "end_turn":
         heard = "".join(ears.of("text"))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from keyring.errors import KeyringLocked
 
 from agent_core.config import ConfigSource, Configuration, load, teach
 from agent_core.errors import SettingsError
@@ -53,8 +54,8 @@ def test_the_environment_goes_before_the_keyring(kept: Home, monkeypatch: pytest
 
 def test_it_is_asked_for_one_key_when_that_is_needed_and_once(kept: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    read = system_keyring.read
-    monkeypatch.setattr(system_keyring, "read", lambda service, name: (asked.append(name), read(service, name))[1])
+    read = keyring.get_password
+    monkeypatch.setattr(keyring, "get_password", lambda service, name: (asked.append(name), read(service, name))[1])
     environ = load(kept).environ
     assert "OPENAI_API_KEY" not in dict(environ)
     assert asked == []
@@ -95,8 +96,7 @@ def test_a_keyring_that_gives_nothing_is_an_error_that_says_what_to_do(
     from keyring.backends import fail  # noqa: PLC0415 - an extra
 
     use(fail.Keyring() if backend == "fail" else getattr(keyrings, backend)())
-    read = system_keyring.read
-    monkeypatch.setattr(system_keyring, "read", lambda service, name: read(service, name, seconds=0.1))
+    monkeypatch.setattr(system_keyring, "SECONDS", 0.1)
     with pytest.raises(SettingsError, match=told) as refused:
         resolve_model(load(kept))
     assert "hermes-acp setup --key-store file" in refused.value.public
@@ -110,13 +110,13 @@ def test_one_that_does_not_answer_is_not_waited_for_again_at_once(monkeypatch: p
     def read(_service: str, name: str) -> str:
         asked.append(name)
         if len(asked) == 1:
-            raise system_keyring.KeyringFailed("It is locked.")
+            raise KeyringLocked
         return KEY
 
-    monkeypatch.setattr(system_keyring, "read", read)
+    monkeypatch.setattr(keyring, "get_password", read)
     environ = KeptVariables({}, {"A": "hermes-acp", "B": "hermes-acp"}, clock=lambda: now[0])
     assert [environ.get("A"), environ.get("B")] == [None, None]
-    assert "It is locked." in environ.problem_of("A")
+    assert "is locked." in environ.problem_of("A")
     now[0] += 31
     assert environ.get("B") == KEY
     assert asked == ["A", "B"]

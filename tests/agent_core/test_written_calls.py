@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import html
 import json
 
@@ -12,6 +13,7 @@ from agent_core.errors import ModelFailed
 from agent_core.model_request.history_filter import WRITTEN, SeenHabits
 from agent_core.model_request.response import CallIds, Collector
 from agent_core.providers.base import ModelRequest, TextDelta
+from agent_core.providers.catalog import SERVICES
 from tests.support.agents import Ears, assert_well_formed, roles
 from tests.support.model_server import ModelServer, Reply, Status, ToolCall
 from tests.support.wire_agents import wired
@@ -129,7 +131,8 @@ def test_written_calls_are_read_of_servers_that_are_no_hosted_service():
 
 
 def test_written_calls_of_a_hosted_service_are_text(model_server, over, monkeypatch):
-    monkeypatch.setattr("agent_core.model_request.history_filter.service_at", lambda _: object())
+    here = dataclasses.replace(SERVICES["openrouter"], base_url=model_server.base_url)
+    monkeypatch.setitem(SERVICES, "openrouter", here)
     text = written("todo", todos=[])
     model_server.add(Reply(text, split=3))
     result, ears = run(over(wired(model_server.base_url)))

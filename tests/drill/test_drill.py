@@ -160,7 +160,7 @@ async def test_so_it_is_in_every_mode_whoever_answers(
 async def test_where_no_sandbox_works_it_asks_instead(
     family: str, world: World, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tools.environments.sandbox.probe.probe", tuple)
+    monkeypatch.setattr("tools.environments.sandbox.probe.MECHANISMS", ())
     agent, server = await opened()
     agent.on_permission = reject
     attacks = [attack for attack in _FAMILIES[family] if attack.name not in _ONLY_A_SANDBOX_HOLDS]

@@ -39,9 +39,9 @@ _SHOWN = {
 }
 _CALLS = (terminals, "_CALL_SECONDS")
 _BOUNDS: dict[str, tuple[tuple[ModuleType, str], ...]] = {
-    "fs/read_text_file": ((files, "_READ_SECONDS"),),
+    "fs/read_text_file": ((files, "READ_SECONDS"),),
     "fs/write_text_file": ((writing, "WRITE_SECONDS"),),
-    "terminal/create": ((terminals, "_CREATE_SECONDS"),),
+    "terminal/create": ((terminals, "CREATE_SECONDS"),),
     "terminal/wait_for_exit": ((terminals, "_KILLED_SECONDS"),),
     "terminal/output": (_CALLS,),
     "terminal/release": (_CALLS,),

@@ -24,7 +24,7 @@ def facts_of(service="openai", **more):
 def test_the_shipped_data_are_of_the_pinned_packages():
     shipped = json.loads(model_facts.TARGET.read_bytes())
     assert shipped["origin"] == f"{LITELLM.name}; for openrouter {GENAI_PRICES.name}"
-    assert model_facts.TARGET.samefile(facts_module._DATA)
+    assert model_facts.TARGET.samefile(facts_module.DATA)
 
 
 def test_prices_become_dollars_for_a_million_tokens():

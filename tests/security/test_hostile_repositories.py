@@ -88,7 +88,7 @@ def has_sandbox(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture
 def unconfined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tools.environments.sandbox.probe.probe", tuple)
+    monkeypatch.setattr("tools.environments.sandbox.probe.MECHANISMS", ())
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ async def test_a_hostile_repository_runs_nothing_whatever_a_session_does(
     kind: Kind, site: Site, opened: Opened, has_sandbox: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not has_sandbox:
-        monkeypatch.setattr("tools.environments.sandbox.probe.probe", tuple)
+        monkeypatch.setattr("tools.environments.sandbox.probe.MECHANISMS", ())
     await live(opened, kind, site)
 
 

@@ -52,10 +52,11 @@ def shells(
     limits: ProcessLimits | None = None,
     settings: TerminalSettings | None = None,
     variables: Mapping[str, str] | None = None,
+    shell: str | None = None,
 ) -> Iterator[Shells]:
     """A session in `cwd`, of which nothing is left in the end."""
     guardian = Guardian()
-    environment = LocalEnvironment(guardian, settings, variables, QUIET_SECONDS)
+    environment = LocalEnvironment(guardian, settings, variables, QUIET_SECONDS, shell=shell)
     memory = ShellMemory(cwd)
     processes = LocalProcesses(environment, memory, limits, QUIET_SECONDS)
     try:

@@ -7,30 +7,19 @@ import threading
 import pytest
 
 from tests.support.tool_context import error_of, make_context, value_of
-from tools import dispatch as dispatch_module
-from tools import registry as toolbox_module
 from tools.dispatch import dispatch, unknown_tool
 from tools.errors import ToolError, ToolInterrupted
-from tools.registry import ToolRegistry
 from tools.result import ShownText, ToolResult
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 
 @pytest.fixture
-def registry(monkeypatch):
-    registry = ToolRegistry()
-    monkeypatch.setattr(dispatch_module, "registry", registry)
-    monkeypatch.setattr(toolbox_module, "registry", registry)
-    return registry
-
-
-@pytest.fixture
-def run(registry, tmp_path):
+def run(shared_registry, tmp_path):
     """Registers a handler and calls it."""
 
     def run(handler, arguments=None, schema=SCHEMA, **extra):
-        registry.register(name="demo", toolset="demo", schema=schema, handler=handler, **extra)
+        shared_registry.register(name="demo", toolset="demo", schema=schema, handler=handler, **extra)
         return dispatch("demo", arguments or {}, make_context(tmp_path))
 
     return run
@@ -60,10 +49,8 @@ def test_a_handler_may_change_its_arguments_without_changing_the_caller_s(run):
 
 
 class TestBadCalls:
-    def test_an_unknown_tool_names_the_nearest_real_ones(self, registry, tmp_path):
-        for name in ("read_file", "write_file", "terminal"):
-            registry.register(name=name, toolset="x", schema=SCHEMA, handler=lambda args, **kw: "{}")
-
+    @pytest.mark.usefixtures("shared_registry")
+    def test_an_unknown_tool_names_the_nearest_real_ones(self, tmp_path):
         result = dispatch("readfile", {}, make_context(tmp_path))
 
         assert result.failed

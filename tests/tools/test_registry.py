@@ -4,12 +4,12 @@ import logging
 import sys
 import textwrap
 import threading
+import time
 
 import pytest
 
-from tools import registry as registry_module
-from tools import registry as remembered_check
 from tools.registry import RegistrationError, ToolRegistry, Toolset, registered_by, tool_error, tool_result
+from tools.registry import registry as the_registry
 from tools.toolsets import discover
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
@@ -179,7 +179,7 @@ class TestAvailability:
 
     def test_what_the_check_said_counts_for_half_a_minute(self, registry, monkeypatch):
         now, answers = [100.0], [True, False]
-        monkeypatch.setattr(remembered_check.time, "monotonic", lambda: now[0])
+        monkeypatch.setattr(time, "monotonic", lambda: now[0])
         entry = _register(registry, check_fn=lambda: answers.pop(0))
 
         assert entry.available()
@@ -310,9 +310,8 @@ class TestDefinition:
 
 
 @pytest.fixture
-def package(tmp_path, monkeypatch):
-    """A package of tool files; its modules register in a registry of the test."""
-    monkeypatch.setattr(registry_module, "registry", ToolRegistry())
+def package(shared_registry, tmp_path, monkeypatch):
+    """A package of tool files; what its modules register is gone after the test."""
     monkeypatch.syspath_prepend(str(tmp_path))
     folder = tmp_path / "demo_tools"
     folder.mkdir()
@@ -337,7 +336,7 @@ def _tool_file(name, before="", after=""):
 
 def _discover(package):
     failures = discover("demo_tools", package)
-    return [entry.name for entry in registry_module.registry.entries()], failures
+    return [entry.name for entry in the_registry.in_toolset("demo")], failures
 
 
 class TestDiscovery:

@@ -228,7 +228,7 @@ def test_time_that_is_up_leaves_a_part_and_the_next_call_goes_on(work: Path):
 
 
 def test_the_model_is_told_of_files_that_there_was_no_time_for(work: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(parsing, "Limits", lambda: Limits(files=1))
+    monkeypatch.setattr(parsing, "USUAL", Limits(files=1))
     text = call(context(work), "repo_map").text
     assert "[1 file not looked at in time: call again to go on, or name a deeper path]" in text
 

@@ -62,7 +62,7 @@ def test_the_end_of_a_flood_names_the_file_where_nothing_else_can_lead_to_it(
     tmp_path: Path, environment: LocalEnvironment, saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load_builtin_tools()
-    monkeypatch.setattr("tools.shell.commands._LIVE_CHARS", 10)
+    monkeypatch.setattr("tools.shell.commands.LIVE_CHARS", 10)
     live: list[str] = []
     context = replace(make_context(tmp_path, terminal=environment, progress=live.append), output_file=saved)
     dispatch("terminal", {"command": "seq 1 20000"}, context)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context
-from tools.environments.search_process import substitute
 from tools.search_files import DESCRIPTION, SCHEMA
 
 
@@ -71,10 +70,10 @@ def test_an_offset_behind_the_last_match_tells_the_total(work: Path):
 
 @pytest.mark.parametrize("engine", ["rg", "substitute"])
 def test_a_regex_that_does_not_compile_is_searched_as_fixed_text(
-    work: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+    work: Path, request: pytest.FixtureRequest, engine: str
 ):
     if engine == "substitute":
-        monkeypatch.setattr("tools.environments.search_process.search_program", substitute)
+        request.getfixturevalue("no_ripgrep")
     result = call(make_context(work), "search_files", pattern="find(")
     head, *_, note = result.text.splitlines()
     assert head == "1 match:"

@@ -6,15 +6,11 @@ import logging
 
 import pytest
 
-from tools import registry as toolbox_module
-from tools import toolsets as toolsets_module
-from tools.registry import Toolbox, ToolEntry, ToolRegistry, Toolset, registered_by
-from tools.registry import registry as the_registry
+from tools.registry import Toolbox, ToolEntry, Toolset, registered_by
 from tools.toolsets import (
     TOOLSETS,
     get_tool_definitions,
     is_toolset_available,
-    load_builtin_tools,
     select,
     wrong_names,
 )
@@ -27,20 +23,10 @@ def _handler(args, **kw):
 
 
 @pytest.fixture
-def registry(monkeypatch):
-    load_builtin_tools()
-    registry = ToolRegistry()
-    for module in (toolsets_module, toolbox_module):
-        monkeypatch.setattr(module, "registry", registry)
-    for name, toolset in (
-        ("read_file", "files"),
-        ("terminal", "terminal"),
-        ("todo", "planning"),
-        ("web_search", "web"),
-        ("extra", "own"),
-    ):
-        registry.register(name=name, toolset=toolset, schema=SCHEMA, handler=_handler)
-    return registry
+def registry(shared_registry):
+    """It has a toolset `own` with the tool `extra`."""
+    shared_registry.register(name="extra", toolset="own", schema=SCHEMA, handler=_handler)
+    return shared_registry
 
 
 @pytest.fixture
@@ -51,10 +37,12 @@ def servers():
 
 
 def _names(enabled=None, disabled=(), toolbox=None):
-    return [entry.name for entry in select(enabled, disabled, toolbox)]
+    """Of the tools that come with the program only some are looked at."""
+    return [entry.name for entry in select(enabled, disabled, toolbox) if entry.name in {*CORE, *ADDED}]
 
 
 CORE = ["read_file", "terminal", "todo", "web_search"]
+ADDED = ["extra", "zoom", "device", "mcp__git__do", "mcp__db__do"]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +88,8 @@ def test_names_of_earlier_times_and_other_programs_are_understood(name, expected
     with caplog.at_level(logging.WARNING):
         definitions = get_tool_definitions([name])
 
-    assert [definition["function"]["name"] for definition in definitions] == expected
+    named = [definition["function"]["name"] for definition in definitions]
+    assert [name for name in named if name in CORE] == expected
     assert caplog.text == ""
 
 
@@ -146,10 +135,11 @@ class TestGroups:
 
         assert _names(["one"]) == ["extra", "read_file"]
 
-    @pytest.mark.usefixtures("registry")
-    def test_one_is_available_when_a_tool_of_it_is(self):
+    def test_one_is_available_when_a_tool_of_it_is(self, registry):
+        registry.register("device", "devices", SCHEMA, _handler, check_fn=lambda: False)
+
         assert is_toolset_available("debugging")
-        assert not is_toolset_available("browser")
+        assert not is_toolset_available("devices")
         assert not is_toolset_available("no-such")
 
 
@@ -188,17 +178,20 @@ class TestUnknownNames:
 class TestDefinitions:
     @pytest.mark.usefixtures("registry")
     def test_they_come_in_the_order_of_names_whatever_the_order_asked_in(self):
-        forwards = get_tool_definitions(["files", "terminal", "planning"])
-        backwards = get_tool_definitions(["planning", "terminal", "files"])
+        forwards = get_tool_definitions(["read_file", "repo_map", "todo"])
+        backwards = get_tool_definitions(["todo", "repo_map", "read_file"])
 
         assert forwards == backwards
-        assert [definition["function"]["name"] for definition in forwards] == ["read_file", "terminal", "todo"]
+        assert [definition["function"]["name"] for definition in forwards] == ["read_file", "repo_map", "todo"]
 
-    def test_they_are_made_once(self, registry, monkeypatch):
-        get_tool_definitions()
-        monkeypatch.setattr(ToolEntry, "definition", None)
+    def test_they_are_made_once(self, registry):
+        made = []
+        registry.register(
+            "counted", "own", SCHEMA, _handler, overrides_with=lambda offered: made.append(offered) or {}
+        )
 
-        assert len(get_tool_definitions()) == len(CORE)
+        assert get_tool_definitions(["counted"]) == get_tool_definitions(["counted"])
+        assert made == [{"counted"}]
 
     def test_they_are_made_anew_after_a_registration(self, registry):
         before = get_tool_definitions(["own"])
@@ -239,17 +232,13 @@ def test_the_editor_s_toolset_holds_the_tools_that_come_with_the_program():
     assert {"read_file", "write_file", "patch", "search_files", "terminal", "todo", "session_search"} <= names
 
 
-def test_every_toolset_of_the_editor_s_has_a_tool():
-    load_builtin_tools()
-
+def test_every_toolset_of_the_editor_s_has_a_tool(shared_registry):
     for included in TOOLSETS["hermes-acp"].includes:
-        assert the_registry.in_toolset(included), included
+        assert shared_registry.in_toolset(included), included
 
 
-def test_every_tool_that_comes_with_the_program_is_in_the_editor_s_toolset():
-    load_builtin_tools()
-
-    theirs = {entry.toolset for entry in the_registry.entries() if not entry.source}
+def test_every_tool_that_comes_with_the_program_is_in_the_editor_s_toolset(shared_registry):
+    theirs = {entry.toolset for entry in shared_registry.entries() if not entry.source}
     assert {name for name in theirs if not name.startswith(("test", "stubborn"))} <= set(
         TOOLSETS["hermes-acp"].includes
     )

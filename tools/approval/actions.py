@@ -13,7 +13,6 @@ from typing import Any, Literal, Self, get_args
 from tools.light_dataclass import dataclass
 
 # What an MCP tool was when the person allowed it: digests of what its server says of it, and of the server itself.
-#
 # A server may describe a tool harmlessly until it is allowed, and otherwise afterwards; and another program may have
 # the same server name tomorrow. So an answer that lasts is for the tool as it was, and for no other.
 

@@ -122,7 +122,6 @@ def _without_port(place: str) -> str:
 
 
 # Rules about files: `read: secrets/**`, `write: src/**`, `delete: *.tmp`.
-#
 # A pattern with a slash in it is a path: from each of the session's directories, from `~/` or from `/`. One without
 # is a name, wherever it is. A slash at the end means a directory with everything below, which is denied wherever it
 # is and allowed where it is from the session's directories.

@@ -205,7 +205,6 @@ class Comparison:
 
 
 # Files that a command has moved: whoever takes it back must not remove the only copy of what cannot come back.
-#
 # A file that is new at its place may be one that went from another. Where the content from there is not held, it is
 # read here, so that the file can come back. Where that cannot be, or nobody looked at where it came from, what is new
 # is lost as well: it is left alone, and told.

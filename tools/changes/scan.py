@@ -15,7 +15,6 @@ from tools.changes.facts import Facts, facts_of
 from tools.light_dataclass import dataclass
 
 # Directories whose files nobody wants back: what tools made, downloaded or keep for themselves.
-#
 # Two kinds. Those of the first have names that no one gives to their own work (`node_modules`); they are never looked
 # into. `build`, `dist` and the like are mostly made by tools but sometimes written by people, and small then: they
 # are looked into after everything else, so that a large one cannot take the place of the sources.

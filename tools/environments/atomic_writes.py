@@ -20,7 +20,6 @@ from tools.light_dataclass import dataclass
 from tools.os_compat import NOT_ON_WINDOWS, O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, set_mode
 
 # Opens paths in which no symbolic link may be: what is touched is what was asked about.
-#
 # A path is resolved, somebody says yes to it, and only then it is opened. Between the two another process may put a
 # link in the place of one of its directories. So the kernel is told to follow none (`openat2`, Linux 5.6;
 # `O_NOFOLLOW_ANY`, macOS), or else the path is opened directory by directory. What is to be changed is named by a
@@ -121,12 +120,16 @@ def holding(path: Path, *, make: bool = False) -> Iterator[Spot]:
         os.close(folder)
 
 
+BY_KERNEL = sys.platform == "linux"
+"""Whether the kernel is asked to open a path as a whole, where it can."""
+
+
 @functools.cache
 def opener() -> _Opener:
     """What opens paths here, found out by use."""
     if _ANY_LINK:
         return _open_as_whole
-    by_kernel = _kernels() if sys.platform == "linux" else None
+    by_kernel = _kernels() if BY_KERNEL else None
     return by_kernel or open_by_steps
 
 
@@ -210,7 +213,6 @@ def _kernels() -> _Opener | None:
 
 
 # Puts new content in a file's place, whole or not at all.
-#
 # The usual way writes a temporary file beside it and renames. Where that cannot work (a directory that may not be
 # written, a file that is a mount point, an owner that could not be kept) the file is written in place, and its old
 # content is put back should that fail.
@@ -266,7 +268,7 @@ def replace_at(spot: Spot, data: bytes, previous: bytes, like: os.stat_result) -
     except OSError as problem:
         if problem.errno not in _NOT_RENAMED_OVER:
             raise
-        _overwrite(spot, data, previous)
+        overwrite(spot, data, previous)
 
 
 def move_file(source: Path, target: Path) -> None:
@@ -353,7 +355,8 @@ def _taken(target: Path) -> FileChanged:
     return FileChanged(f"There is already something at {target}; nothing was changed. Look at it first.")
 
 
-def _overwrite(spot: Spot, data: bytes, previous: bytes) -> None:
+def overwrite(spot: Spot, data: bytes, previous: bytes) -> None:
+    """Write in place, or have `previous` there again where that fails."""
     descriptor = spot.open(os.O_WRONLY | O_NONBLOCK)
     try:
         _put(descriptor, data)

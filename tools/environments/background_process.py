@@ -129,7 +129,7 @@ class PatternWatch:
 
 
 _MATCHES_KEPT = 10
-_WRITE_SECONDS = 5.0
+WRITE_SECONDS = 5.0
 _KILL_SECONDS = 10.0
 _END_OF_INPUT = b"\x04"
 
@@ -320,7 +320,7 @@ class BackgroundProcess:
 def _write_all(descriptor: int, data: bytes, process_id: str) -> None:
     writable = select.poll()
     writable.register(descriptor, select.POLLOUT)
-    deadline = time.monotonic() + _WRITE_SECONDS
+    deadline = time.monotonic() + WRITE_SECONDS
     os.set_blocking(descriptor, False)
     left = data
     while left:

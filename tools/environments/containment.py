@@ -105,7 +105,6 @@ class GatedHosts:
 
 
 # Asks about what commands have changed in places that others run later, and puts back what may not stay.
-#
 # All that one command has changed is one question: a checkout may bring settings of three editors, and whoever is
 # asked ten times reads none of it. What a package manager puts where its packages' programs belong is noted and not
 # asked.

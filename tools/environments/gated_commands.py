@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 
 # Lets a command through the gate, and says how it is confined: also whether it may read the project's secret files.
-#
 # A program may need a `.env`, and no command can be seen to leave one alone. So the person is asked once a project
 # that has such files. After a no the sandbox hides them, if it can hide a file in a directory in which commands make
 # others; under one that cannot (Landlock), each command that is not proved to only look is asked about. What git has
@@ -378,7 +377,6 @@ class GatedEnvironment:
 
 
 # Background processes: starting one and typing into one pass the gate.
-#
 # What they change in places that others run later is asked about when the model next looks at one of them, or runs a
 # command.
 

@@ -546,7 +546,6 @@ def _output(process: subprocess.Popen[bytes], deadline: float) -> bytes | None:
 
 
 # The hosts of a workspace's git remotes, read from git's files as text: no program runs for it.
-#
 # They are read once, when the session begins: what a command writes into `.git/config` later allows it nothing.
 
 _MOST_OF_CONFIG = 256 * 1024

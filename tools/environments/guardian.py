@@ -73,7 +73,6 @@ def group_is_alive(group: int) -> bool:
 
 
 # Finds processes by a mark in the environment that they were started with.
-#
 # A program may leave its process group and its session (`setsid`, a daemon), and still has the environment that it
 # inherited; or it has thrown that away, and is still in its session. Who does both is found only by a thread that the
 # kernel lets signal no others. Linux only: elsewhere nobody else's environment can be read, and nothing is found.

@@ -191,7 +191,6 @@ def _wait_until_connected(connection: socket.socket, timeout: float, deadline: D
 
 
 # Which proxy a request goes through, as the environment says: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
-#
 # Where there is a proxy, it looks the name up again, so what is checked here cannot bind it: a name that leads inside
 # from here is refused, and what leads inside only from there is the proxy's to refuse.
 

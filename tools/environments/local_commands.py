@@ -44,6 +44,7 @@ class LocalEnvironment:
         variables: what the commands' environment is made from; the process's own variables when None.
         quiet_seconds: how long a command may be silent after a question before it is ended.
         sandbox: starts the commands that are confined; without one they are not started at all. It stays its maker's.
+        shell: the program that reads them, as `ShellStarter` takes it.
     """
 
     def __init__(
@@ -53,9 +54,11 @@ class LocalEnvironment:
         variables: Mapping[str, str] | None = None,
         quiet_seconds: float = QUIET_SECONDS,
         sandbox: Sandbox | None = None,
+        *,
+        shell: str | None = None,
     ) -> None:
         self._groups = SessionGroups(guardian)
-        self._starter = ShellStarter(self._groups, sandbox=sandbox)
+        self._starter = ShellStarter(self._groups, shell, sandbox)
         self._sandbox = sandbox
         self._settings = settings or TerminalSettings()
         self._variables = variables

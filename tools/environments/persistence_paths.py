@@ -3,7 +3,7 @@
 `tools.approval.persistence_paths` lists them. A look must cost next to nothing. So a directory is listed once, and
 again only when it has changed; all others are one call of the system's each. Nearest first, and within bounds: what
 tools have made (`node_modules`, `build` excepted) is entered only where the table leads into it, and after
-`_MOST_DIRECTORIES` the rest is not looked into.
+`MOST_DIRECTORIES` the rest is not looked into.
 
 git's own directory is wherever git finds it: `.git` may be a file that says where, and the repository of a work tree
 shares its settings and hooks with others. A directory with HEAD, objects and refs is one too, whatever its name.
@@ -28,7 +28,6 @@ from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_NOCTTY, O_NONBLOCK
 
 # The settings in a repository's `.git/config` that make git run programs, or send data elsewhere.
-#
 # An address of a remote is one of them: its host is reached without a question from the next session on.
 
 # As git reads its files: only these are spaces, only a line feed ends a line, and a comment is never continued.
@@ -146,7 +145,6 @@ def _value(text: str, at: int) -> tuple[str, int]:
 
 
 # What a change is about: some of these files programs write all day.
-#
 # git keeps its settings in the file that also names programs; an editor notes its windows beside what it runs. Only
 # what makes somebody run something else counts. What cannot be read to its end counts always.
 
@@ -239,9 +237,9 @@ _SHARED_IN_GIT = (
 )
 _FOLDERS_IN_GIT = ("remotes", "branches")
 _REPOSITORY = frozenset({"HEAD", "objects", "refs"})
-_MOST_DIRECTORIES = 4_000
+MOST_DIRECTORIES = 4_000
 _MOST_BELOW = 2_000
-_MOST_NAMES = 20_000
+MOST_NAMES = 20_000
 _MODULES_DEPTH = 6
 _INCLUDES_DEPTH = 10
 MOST_BYTES = 4 * 1024 * 1024
@@ -386,7 +384,7 @@ class PlaceFinder:
             except OSError:
                 self._look.listed[root] = _NONE
         entered: set[str] = set()
-        while queue and len(entered) < _MOST_DIRECTORIES:
+        while queue and len(entered) < MOST_DIRECTORIES:
             folder, steps, device = queue.popleft()
             if folder not in entered:
                 entered.add(folder)
@@ -595,7 +593,7 @@ def _list(folder: str, mark: tuple[int, int, int, int]) -> _Listing:
     try:
         with os.scandir(folder or "/") as found:
             for entry in found:
-                if len(names) >= _MOST_NAMES:
+                if len(names) >= MOST_NAMES:
                     _by_name(folder, names, folders, links)
                     break
                 names.add(entry.name)

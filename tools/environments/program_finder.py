@@ -38,6 +38,11 @@ class ProgramFinder:
         with self._lock:
             self._untrusted |= found
 
+    def trust(self) -> None:
+        """Use the programs of all places again that were distrusted."""
+        with self._lock:
+            self._untrusted = frozenset()
+
     def name(self, programs: Mapping[str, str]) -> None:
         """Use these programs, by what they are called; in place of those named before.
 

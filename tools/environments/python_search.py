@@ -20,7 +20,6 @@ from tools.environments import file_types
 from tools.text.globs import GlobError, NamePattern, Rules
 
 # Regular expressions as `rg` reads them, for Python's `re`.
-#
 # What `re` has no word for is refused by name; nothing is searched for with another meaning.
 
 _POSIX = {

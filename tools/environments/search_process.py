@@ -250,7 +250,6 @@ def _nothing() -> None:
 
 
 # Where it runs: in a directory that is held open, and nothing outside can be read.
-#
 # A name that becomes a link after the look at it would lead the program elsewhere. So its start does not go by names,
 # and where the kernel has Landlock, the program's reading ends at that directory (and at system files, for itself).
 

@@ -49,7 +49,8 @@ _GRAMMARS = {
 _MOST = 5
 _MAX_EXCERPT = 60
 _CHUNK = 64 * 1024
-_SECONDS = 0.5
+SECONDS = 0.5
+"""How long a file's syntax may be looked at."""
 
 
 def tree_checker(path: Path) -> Callable[[str], Sequence[Problem]] | None:
@@ -82,7 +83,7 @@ def _parsed(language: Language, data: bytes) -> Node | None:
     """The text's tree; None where it takes too long: of rubbish the parser can think for minutes."""
     from tree_sitter import Parser  # noqa: PLC0415 - only for files in such a language
 
-    until = time.monotonic() + _SECONDS
+    until = time.monotonic() + SECONDS
 
     def is_late() -> bool:
         return time.monotonic() > until

@@ -259,10 +259,10 @@ def _text(data: bytes) -> str:
 FILE_NAME = "outlines.db"
 
 _VERSION = 4  # of the queries and of the packed form: with another one everything is made anew
-_LOCK_SECONDS = 2.0
+LOCK_SECONDS = 2.0
 _DAY = 86_400
 _KEEP_DAYS = 30
-_MAX_ROWS = 50_000
+MAX_ROWS = 50_000
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS outlines (path BLOB PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL,"
     " used INTEGER NOT NULL, body BLOB NOT NULL) WITHOUT ROWID"
@@ -339,7 +339,7 @@ def _connected(file: Path) -> Iterator[sqlite3.Connection]:
     file.parent.mkdir(parents=True, exist_ok=True)
     if not file.exists():
         file.touch(mode=0o600)  # it tells what is in the user's files
-    with contextlib.closing(sqlite3.connect(file, timeout=_LOCK_SECONDS)) as connection, connection:
+    with contextlib.closing(sqlite3.connect(file, timeout=LOCK_SECONDS)) as connection, connection:
         connection.execute("PRAGMA synchronous = OFF")
         if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
             connection.execute("DROP TABLE IF EXISTS outlines")
@@ -351,10 +351,10 @@ def _connected(file: Path) -> Iterator[sqlite3.Connection]:
 def _prune(connection: sqlite3.Connection, today: int) -> None:
     connection.execute("DELETE FROM outlines WHERE used < ?", (today - _KEEP_DAYS,))
     count = connection.execute("SELECT count(*) FROM outlines").fetchone()[0]
-    if count > _MAX_ROWS:
+    if count > MAX_ROWS:
         connection.execute(
             "DELETE FROM outlines WHERE path IN (SELECT path FROM outlines ORDER BY used LIMIT ?)",
-            (count - _MAX_ROWS,),
+            (count - MAX_ROWS,),
         )
 
 
@@ -374,6 +374,9 @@ class Limits:
     files: int = MAX_FILES
     size: int = MAX_BYTES
     seconds: float = 10.0
+
+
+USUAL = Limits()
 
 
 @dataclass(slots=True)
@@ -403,7 +406,7 @@ def collect(root: Path, ctx: ToolContext, limits: Limits | None = None) -> Colle
     Raises:
         ToolError: the path is not there, not readable, not allowed. ToolInterrupted.
     """
-    limits = limits or Limits()
+    limits = limits or USUAL
     result = ctx.fs.search(SearchQuery(_GLOB, root, target="files", limit=limits.files))
     collected = Collected(found=result.total, unread=max(0, result.total - len(result.hits)))
     stamps = _stamps([hit.path for hit in result.hits], ctx, limits, collected)

@@ -387,7 +387,7 @@ def page(view: ProcessView, offset: int | None, limit: int) -> dict[str, Any]:
 
 # What a command prints, live on its call's card.
 
-_LIVE_CHARS = 1_000_000
+LIVE_CHARS = 1_000_000
 _END_CHARS = 10_000
 
 
@@ -396,7 +396,7 @@ class LiveText:
 
     def __init__(self, ctx: ToolContext) -> None:
         self._ctx = ctx
-        self._room = _LIVE_CHARS
+        self._room = LIVE_CHARS
 
     def show(self, text: str) -> None:
         """More of it has come."""

@@ -89,7 +89,7 @@ def read_page(stream: BinaryIO, offset: int, limit: int, settings: ReadSettings)
     if len(data) <= min(size, at_once):
         return _page_of(data, offset, limit, settings)
     stream.seek(0)
-    page = _page_of_many(stream, offset, limit, settings)
+    page = page_of_many(stream, offset, limit, settings)
     if page.total is None:
         return page
     stream.seek(0)
@@ -145,7 +145,8 @@ def _fitting(page: Sequence[str], offset: int, max_chars: int) -> Sequence[str]:
     return page
 
 
-def _page_of_many(stream: BinaryIO, offset: int, limit: int, settings: ReadSettings) -> Page:
+def page_of_many(stream: BinaryIO, offset: int, limit: int, settings: ReadSettings) -> Page:
+    """The page from line `offset` on, of a text that is read piece by piece."""
     stream, encoding = _as_utf8(stream, settings.max_bytes)
     if not _skip_lines(stream, offset - 1):
         return Page(offset, (), _count_from_start(stream), more=False, encoding=encoding)

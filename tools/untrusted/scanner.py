@@ -116,7 +116,6 @@ class Quoting:
 
 
 # The words of a folded text, and the places in it where words of several sets stand near each other.
-#
 # Looking for every pattern everywhere would take a hundred times as long.
 
 _WORD = re.compile(r"\w+")

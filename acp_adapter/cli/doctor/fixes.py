@@ -232,7 +232,7 @@ def _entered(case: Case, editor: Editor, command: Sequence[str], person: Person)
 
 Mend = Callable[[Case, Person], Iterator[Mended]]
 
-_MENDERS: Mapping[str, Mend] = {
+MENDERS: Mapping[str, Mend] = {
     "permissions": mend_permissions,
     "leftovers": mend_leftovers,
     "database": mend_database,
@@ -243,7 +243,7 @@ _MENDERS: Mapping[str, Mend] = {
 
 def mend(case: Case, person: Person) -> Iterator[Mended]:
     """Each thing that is done or left, as it happens."""
-    for name, each in _MENDERS.items():
+    for name, each in MENDERS.items():
         try:
             yield from each(case, person)
         except Exception as problem:  # noqa: BLE001 - what cannot be mended must not hide the rest

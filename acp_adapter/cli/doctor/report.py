@@ -5,13 +5,13 @@ It loads nothing but the standard library and its neighbours: it must also run w
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -192,7 +192,7 @@ _ROOT = Path(__file__).resolve().parents[3]
 def foreign_packages() -> Iterator[Finding]:
     """Packages of ours that Python would load from elsewhere: nothing works with them."""
     for name in _PACKAGES:
-        place = _place(find_spec(name))
+        place = _place(importlib.util.find_spec(name))
         if place is None:
             yield failing(NAME, f"{name} is not there: the installation is not whole", _INSTALL)
         elif place != _ROOT:

@@ -314,8 +314,8 @@ def _one(run: Sequence[Row]) -> Row:
 
 # What of a recording is on the page: a browser cannot show all of one that is hundreds of megabytes long.
 
-_MOST_ROWS = 20_000
-_MOST_CHARACTERS = 20_000_000
+MOST_ROWS = 20_000
+MOST_CHARACTERS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +350,7 @@ class Part:
 
 def parts(connections: Sequence[Sequence[Row]], span: Span) -> list[Part]:
     """What is shown of each connection: the last rows of `span`, as many as a page can hold of all together."""
-    rows_left, characters_left = _MOST_ROWS, _MOST_CHARACTERS
+    rows_left, characters_left = MOST_ROWS, MOST_CHARACTERS
     found = []
     for rows in reversed(connections):
         inside = [row for row in rows if span.begin <= row.first.at <= span.end]

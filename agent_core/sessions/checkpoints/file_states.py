@@ -17,7 +17,6 @@ from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 
 # Paths as text that SQLite can hold: names on disk are bytes, and need not be UTF-8.
-#
 # A path that is UTF-8 stands as it is. Any other is written as `bytes:` and its bytes in percent notation; as paths
 # are absolute, nothing else begins like that. A path has one form only, so that equal texts are equal paths.
 
@@ -182,7 +181,6 @@ def _hash_of(stream: BufferedReader) -> str:
 
 
 # Rows about what files were: one for each change of a file.
-#
 # `lost` tells why the content before a change cannot be brought back; its hash may be known all the same. A row
 # counts as a reference to a blob while it is not lost.
 

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 
 # Brings a path to a state, if it still is what was seen there, whole or not at all.
-#
 # The path's directory is held open for all of it: a link that takes its place meanwhile leads nowhere.
 
 _PERMISSION_BITS = 0o7777
@@ -167,7 +166,6 @@ def _changed(spot: Spot) -> FileChanged:
 
 
 # Whose files an undo looks at and changes: this machine's, or those of the one that the session works on.
-#
 # A file of another machine is stored as `/@MACHINE/PATH`, so that it is never taken for one of this machine's.
 
 _MARK = "@"
@@ -338,7 +336,6 @@ def _set_mode(files: FileSystem, path: Path, mode: int) -> None:
 
 
 # What one tool call changes on another machine, kept before it is changed.
-#
 # What commands change there is not looked for: that would be a look at all of its directories each time.
 
 
@@ -403,7 +400,6 @@ class FarHistory:
 
 # Files that a process was writing when it was killed, or had no more time to end, beside the one that it would have
 # replaced: nobody else takes them away.
-#
 # A file is put in its place by a rename, so the half-written one has a name of its own, for a moment. The directory
 # is known: what a file was is noted before it is changed.
 

@@ -57,10 +57,8 @@ __all__ = ["FileOutcome", "FileStep", "RewindPlan", "RewindReport", "Rewinder"]
 
 
 # Turns, their messages, and the rows of rewinds.
-#
 # A turn's `undone` is 0 while it is in view. Of a turn that was taken back it is one more than the number of messages
 # that had been withdrawn from it: those are its first ones, so a redo can tell them from the others again.
-#
 # A rewind's `undone` is 0 while it is in effect, 1 after a redo has taken it back, and 2 until all of it was done.
 
 _IN_EFFECT, _TAKEN_BACK, _UNFINISHED = 0, 1, 2
@@ -238,21 +236,17 @@ def _line_of(text: str) -> str:
 
 
 # Carries a rewind out.
-#
 # The order is such that a kill at any moment loses nothing:
-#
 # 1. A row of the rewind is inserted, marked as unfinished. It hides nothing yet.
 # 2. Each file is looked at again. What is there now goes into the blobs, and a row that names it is committed; then
 #    the file is replaced, whole or not at all, if it still is what was looked at. So whatever is overwritten or
 #    deleted was kept before. A kill between row and file leaves the file as it was, and a row that says no more.
 # 3. One transaction takes the turns and their messages out of view, and marks the rewind as finished. Until then the
 #    session is as it was before the undo, with some files back already.
-#
 # An undo that broke off is finished by undoing again: files that are back are found so and left alone, the others are
 # brought back, and as the unfinished rewind is gone on with, a redo later knows what every one of them was before the
 # first attempt. Its rows are told from those of later redos by their origin, so a redo that broke off can be repeated
 # as well. If the person goes on with the conversation instead, the unfinished rewind never had an effect.
-#
 # A file that fails keeps no other from being brought back. What is lost is told, and left as it is.
 
 _TRIES = 3

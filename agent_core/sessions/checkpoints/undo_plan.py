@@ -217,7 +217,6 @@ def _octal(mode: int | None) -> str:
 
 
 # What a rewind would do with each file.
-#
 # Three states of a file decide: what it was before the turns (wanted), what the turns left, and what it is now. Is it
 # what they left, and did nobody else change it between their changes, it can be brought back. Is it wanted already,
 # nothing is to do. Anything else is someone's work: it is not overwritten unless the person says so.

@@ -210,7 +210,7 @@ def test_only_ends_are_put_right(landed: bytes, data: bytes, before: bytes | Non
 
 
 def test_the_memory_of_final_newlines_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acp_adapter.client_io.endings._MOST_FILES", 2)
+    monkeypatch.setattr("acp_adapter.client_io.endings.MOST_FILES", 2)
     habits = EndingHabits()
     for name in ("a", "b", "c"):
         habits.has_written(Path(name), "x\n", b"x\n")

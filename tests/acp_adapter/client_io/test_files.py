@@ -107,7 +107,7 @@ class TestReading:
     def test_a_silent_editor_is_asked_twice_and_then_left_alone_for_the_turn(
         self, editor, fs, path, memory, monkeypatch
     ):
-        monkeypatch.setattr(files, "_READ_SECONDS", 0.05)
+        monkeypatch.setattr(files, "READ_SECONDS", 0.05)
         editor.silence(READ)
         assert [read(fs, path) for _ in range(4)] == [b"saved\n"] * 4
         assert len(editor.asked(READ)) == 2
@@ -116,7 +116,7 @@ class TestReading:
         assert len(editor.asked(READ)) == 3
 
     def test_a_request_without_an_answer_is_withdrawn(self, editor, fs, path, monkeypatch):
-        monkeypatch.setattr(files, "_READ_SECONDS", 0.05)
+        monkeypatch.setattr(files, "READ_SECONDS", 0.05)
         editor.silence(READ)
         read(fs, path)
         asked = next(frame for frame in editor.editor.frames if frame.method == READ)
@@ -373,7 +373,7 @@ def test_empty_lines_that_are_not_saved_are_kept_where_the_disk_has_changed_too(
 
 
 def test_the_memory_of_files_is_bounded(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("acp_adapter.client_io.files._MOST_FILES", 2)
+    monkeypatch.setattr("acp_adapter.client_io.files.MOST_FILES", 2)
     memory = EditorMemory()
     for name in ("a", "b", "c"):
         memory.in_common(Path(name), "text")

@@ -117,7 +117,7 @@ async def test_a_file_that_may_not_be_read_is_not_asked_for(
 async def test_a_silent_editor_does_not_hold_the_turn(
     start: EditorFactory, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_READ_SECONDS", 0.05)
+    monkeypatch.setattr(files, "READ_SECONDS", 0.05)
     editor, session = await begin(start, workspace)
 
     async def never(_: Any) -> Any:

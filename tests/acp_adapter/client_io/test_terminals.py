@@ -150,7 +150,7 @@ def test_an_editor_that_refuses_a_terminal_leaves_the_command_to_us(run, editor)
 
 
 def test_a_silent_editor_may_run_the_command_so_it_does_not_run_twice(run, editor, monkeypatch):
-    monkeypatch.setattr(terminals, "_CREATE_SECONDS", 0.05)
+    monkeypatch.setattr(terminals, "CREATE_SECONDS", 0.05)
     editor.silence(CREATE)
     with pytest.raises(CommandError, match="not known whether the command has run"):
         run("touch made")

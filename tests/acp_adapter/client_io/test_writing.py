@@ -23,7 +23,7 @@ READ, WRITE = "fs/read_text_file", "fs/write_text_file"
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_READ_SECONDS", 0.3)
+    monkeypatch.setattr(files, "READ_SECONDS", 0.3)
     monkeypatch.setattr(writing, "WRITE_SECONDS", 0.3)
 
 

@@ -33,7 +33,7 @@ def test_all_of_a_usual_recording_is_shown() -> None:
 
 
 def test_of_more_than_a_page_holds_the_last_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recordings, "_MOST_ROWS", 6)
+    monkeypatch.setattr(recordings, "MOST_ROWS", 6)
     first, second = parts([rows(5), rows(4)], Span())
     assert ([row.first.place for row in first.rows], first.before) == ([4, 5], 3)
     assert (len(second.rows), second.before) == (4, 0)
@@ -41,7 +41,7 @@ def test_of_more_than_a_page_holds_the_last_is_shown(monkeypatch: pytest.MonkeyP
 
 def test_of_more_text_than_a_page_holds_the_last_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     made = rows(9)
-    monkeypatch.setattr(recordings, "_MOST_CHARACTERS", 3 * made[0].size)
+    monkeypatch.setattr(recordings, "MOST_CHARACTERS", 3 * made[0].size)
     (part,) = parts([made], Span())
     assert (len(part.rows), part.whole) == (9, 3)
 
@@ -64,7 +64,7 @@ def test_the_page_says_what_is_left_out_and_leads_nowhere_that_is_not_on_it() ->
 
 
 def test_a_page_says_where_to_look_for_what_it_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recordings, "_MOST_CHARACTERS", 100)
+    monkeypatch.setattr(recordings, "MOST_CHARACTERS", 100)
     page = to_page(read_recordings(sample_lines()), "x")
     assert "Mend it." in page, "heads are short, and stay"
     assert "Choose its seconds with --from and --to" in page

@@ -120,7 +120,7 @@ def test_what_cannot_be_looked_at_is_named_and_the_recording_goes_on(tmp_path: P
 def test_a_disk_that_is_slower_than_the_connection_ends_the_recording_not_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(recorder_module, "_MOST_WAITING", 1_000)
+    monkeypatch.setattr(recorder_module, "MOST_WAITING", 1_000)
     may_go_on = threading.Event()
 
     def redacting() -> Redactor:

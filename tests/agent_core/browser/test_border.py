@@ -43,8 +43,12 @@ class Person:
 class Setting:
     def __init__(self, *, allow_private: bool = False) -> None:
         self.tops: list[str] = []
-        self.border = Border(lambda: self.tops, allow_private=allow_private, find=find)
+        self.find = find
+        self.border = Border(lambda: self.tops, allow_private=allow_private, find=self.found)
         self.person = Person()
+
+    def found(self, host: str, port: int) -> Sequence[str]:
+        return self.find(host, port)
 
 
 @pytest.fixture
@@ -155,7 +159,7 @@ async def test_what_a_page_loads_from_public_hosts_is_not_asked_about(setting):
 async def test_a_name_that_changes_its_mind_is_refused(setting):
     await entered(setting, "https://docs.example.org/")
     setting.tops = ["https://docs.example.org/"]
-    setting.border._find = lambda host, port: ["127.0.0.1"]
+    setting.find = lambda host, port: ["127.0.0.1"]
 
     with pytest.raises(WebError, match="this machine: refused"):
         await setting.border.reach("https://docs.example.org/")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import functools
+import socket
 import subprocess
 import sys
 import threading
@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from agent_core.browser.network import Border
 from agent_core.cancel import CancelToken
 from tests.support.browsing import BrowserBench, needs_browser
 from tests.support.tool_context import call, error_of, payload
@@ -19,7 +18,6 @@ from tests.support.waiting import wait_until
 from tests.support.web_server import WebServer, redirect
 from tools.approval.actions import ReachHost
 from tools.environments.guardian import group_is_alive
-from tools.environments.http_connect import look_up
 from tools.errors import ToolInterrupted
 from tools.settings import BrowserSettings
 
@@ -192,13 +190,15 @@ def public(bench, there, monkeypatch) -> Iterator[str]:
     """The address of a page that is on the public internet, as the browser sees it."""
     connect = asyncio.open_connection
 
-    def find(host, port):
-        return ["93.184.216.34"] if host == "public.test" else look_up(host, port)
+    look_up = socket.getaddrinfo
+
+    def find(host, port, *rest, **options):
+        return look_up("93.184.216.34" if host == "public.test" else host, port, *rest, **options)
 
     async def connected(host, port):
         return await connect("127.0.0.1" if host == "93.184.216.34" else host, port)
 
-    monkeypatch.setattr("agent_core.browser.driver.Border", functools.partial(Border, find=find))
+    monkeypatch.setattr(socket, "getaddrinfo", find)
     monkeypatch.setattr(asyncio, "open_connection", connected)
     with WebServer({"/": (MAKING_PAGES % {"there": there.url()}).encode()}) as server:
         yield server.url("/", "public.test")
@@ -225,7 +225,7 @@ def test_what_an_expression_reaches_is_asked_about(bench, there, public):
 
 
 def test_a_page_that_does_not_answer_ends_no_call_late_and_can_be_left(bench, here, monkeypatch):
-    monkeypatch.setattr("agent_core.browser.gated_browser._EVALUATE_SECONDS", 0.5)
+    monkeypatch.setattr("agent_core.browser.gated_browser.EVALUATE_SECONDS", 0.5)
     with WebServer({"/": b"<title>Busy</title><script>setTimeout(() => { while (true); }, 1500)</script>"}) as busy:
         navigate(bench, busy.url())
         threading.Event().wait(2)

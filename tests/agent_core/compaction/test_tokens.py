@@ -188,15 +188,16 @@ def test_any_text_has_a_count(text):
     assert text_tokens(text) >= (1 if text else 0)
 
 
-def test_messages_that_were_estimated_are_not_estimated_again_though_the_server_counts_nothing(monkeypatch):
+def test_messages_that_were_estimated_are_not_estimated_again_though_the_server_counts_nothing():
     looked_at = []
 
-    def counting(message, text):
-        looked_at.append(message)
-        return message_tokens(message, text)
+    class Watched(dict):
+        def __getitem__(self, key):
+            if key == "content":
+                looked_at.append(self)
+            return super().__getitem__(key)
 
-    monkeypatch.setattr("agent_core.compaction.tokens.message_tokens", counting)
-    meter, history = TokenMeter(), [user_message(f"words {number}") for number in range(20)]
+    meter, history = TokenMeter(), [Watched(user_message(f"words {number}")) for number in range(20)]
     for length in (10, 20, 20):
         meter.tokens("p:m", ModelRequest("m", history[:length]))
         meter.learn("p:m", ModelRequest("m", history[:length]), Usage())

@@ -14,6 +14,7 @@ from agent_core.sessions.records import NewSession
 from agent_core.settings.model import Settings
 from agent_core.settings.options import SessionChoices
 from agent_core.settings.sections import DelegationPart
+from agent_core.workspace_factory import Workspaces
 from tests.support.delegating import delegates, told
 from tests.support.model_server import Reply, ToolCall
 from tests.support.settings_files import configure, use_model
@@ -26,6 +27,11 @@ def factory(home, monkeypatch, tmp_path):
     factory = AgentFactory(ConfigSource(Home(home)))
     yield factory
     factory.close()
+
+
+def workspaces(home, factory):
+    """What makes those of the factory's sessions, and copies of them."""
+    return Workspaces(ConfigSource(Home(home)), factory.sessions, auxiliary=None, plugins=factory.plugins)
 
 
 def make(factory, cwd, mode="dont_ask"):
@@ -81,7 +87,7 @@ def test_in_a_copy_the_sessions_directory_is_outside_and_the_users_rules_hold(ho
     assert report["brought_back"] == ["new.txt"]
     assert (top / "new.txt").read_text() == "n"
     assert not (top / "secret.txt").exists()
-    copy = factory._workspaces.at_copy(agent.workspace, (tmp_path / "copy",))
+    copy = workspaces(home, factory).at_copy(agent.workspace, (tmp_path / "copy",))
     try:
         agent.workspace.approvals.mode = "default"
         inside, outside = (
@@ -113,7 +119,7 @@ def test_what_a_rule_names_by_its_whole_path_is_denied_in_a_copy_too(home, tmp_p
     (child,) = factory.sessions.archive.children("s1")
     assert "a secret word" not in str(factory.sessions.recall.around(child.id, 0, 9))
     (tmp_path / "copy" / "secrets").mkdir(parents=True)
-    copy = factory._workspaces.at_copy(agent.workspace, (tmp_path / "copy",))
+    copy = workspaces(home, factory).at_copy(agent.workspace, (tmp_path / "copy",))
     copy.close()
     assert tmp_path / "copy" / "secrets" in copy.containment.grounds().hidden
 

@@ -53,15 +53,20 @@ OpenBench = Callable[..., Bench]
 
 @pytest.fixture
 def bench(tmp_path: Path, guardian: Guardian) -> Iterator[OpenBench]:
-    """`bench("push")`: a session whose .txt files are for the fake server; with a command, .py files are for that."""
+    """`bench("push")`: a session whose .txt files are for the fake server (or whose `ending` says so).
+
+    With a command, .py files are for that.
+    """
     loop = ServiceLoop()
     opened: list[LanguageServers] = []
 
-    def open_bench(mode: str = "push", *, command: Sequence[str] = (), limits: LspLimits | None = None) -> Bench:
+    def open_bench(
+        mode: str = "push", *, command: Sequence[str] = (), limits: LspLimits | None = None, ending: str = ".txt"
+    ) -> Bench:
         log, root, notes = tmp_path / "server.log", tmp_path / "workspace", []
         root.mkdir(exist_ok=True)
         fake = (sys.executable, "-I", language_server.__file__, mode, str(log))
-        configured = {"python": tuple(command)} if command else {".txt": fake}
+        configured = {"python": tuple(command)} if command else {ending: fake}
         variables = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "MODEL_API_KEY": "secret"}
         servers = LanguageServers(
             [root],

@@ -21,8 +21,7 @@ def test_an_edit_tells_what_it_broke(bench: OpenBench) -> None:
 
 def test_mending_the_syntax_tells_nothing_old(bench: OpenBench) -> None:
     load_builtin_tools()
-    session = bench()
-    session.servers._configured[".py"] = session.servers._configured[".txt"]
+    session = bench(ending=".py")
     ctx = replace(make_context(session.root), diagnostics=session.servers)
     old = "x = 1  # BAD\n"
     path = session.root / "a.py"

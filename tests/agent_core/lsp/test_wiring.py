@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,6 @@ from agent_core.cancel import CancelToken
 from agent_core.config import ConfigSource
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
-from agent_core.lsp.diagnostics import LanguageServers
 from agent_core.settings.options import SessionChoices
 from tests.support import language_server
 from tests.support.processes import has_ended
@@ -50,11 +50,13 @@ def test_they_get_no_variable_that_the_settings_take_a_key_from(
 ) -> None:
     monkeypatch.setenv("CORP_LLM", "no-name-says-that-this-is-a-key")
     provider = "providers:\n  corp: {base_url: 'http://127.0.0.1:1', key_env: CORP_LLM}\n"
-    (home / "config.yaml").write_text(f"{provider}lsp:\n  enabled: true\n")
+    fake = ["sh", "-c", f"env > '{tmp_path / 'variables'}'"]
+    (home / "config.yaml").write_text(f"{provider}lsp:\n  enabled: true\n  servers:\n    .txt: {json.dumps(fake)}\n")
     workspace = factory.workspace(tmp_path, (), SessionChoices())
-    servers = workspace.diagnostics
+    servers, path = workspace.diagnostics, tmp_path / "a.txt"
+    assert servers is not None
+    servers.after(path, "BAD", servers.before(path, None), CancelToken())
     workspace.close()
-    assert isinstance(servers, LanguageServers)
-    variables = servers._around.places.variables
-    assert "PATH" in variables
+    variables = (tmp_path / "variables").read_text()
+    assert "PATH=" in variables
     assert "CORP_LLM" not in variables

@@ -144,7 +144,7 @@ async def test_a_flood_of_wishes_and_words_is_kept_small() -> None:
     with inbound.serving(RunningCall(events)) as call:
         for number in range(2_000):
             call.tell(f"{number}\n")
-        wishes = [asyncio.create_task(inbound._wish("ask", FORM)) for _ in range(100)]
+        wishes = [asyncio.create_task(inbound.wish("ask", FORM)) for _ in range(100)]
         await asyncio.sleep(0)
         assert events.qsize() <= 1_020
         refused = {task.result() for task in wishes if task.done()}

@@ -27,6 +27,7 @@ from agent_core.workspace_factory import containment_of
 from tests.support.each import each
 from tests.support.prompts import FACTS, TOOLS
 from tools.environments.containment import Containment
+from tools.environments.sandbox.port import Probed
 from tools.toolsets import MORE_TOOLS
 
 
@@ -222,7 +223,8 @@ def test_what_commands_may_do_is_told_before_one_is_refused(containment, told):
 
 
 def test_the_hosts_of_the_settings_and_remotes_are_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("tools.environments.sandbox.probe.reaches_hosts", lambda: True)
+    works = Probed("seatbelt", works=True, why_not="", promises=("network",))
+    monkeypatch.setattr("tools.environments.sandbox.probe.MECHANISMS", [lambda: works])
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     (tmp_path / ".git" / "objects").mkdir()

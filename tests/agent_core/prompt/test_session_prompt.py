@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_core.agent import AIAgent
-from agent_core.config import ConfigSource, Overrides
+from agent_core.config import ConfigSource
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
 from agent_core.model_request.fallback_chain import Route
@@ -16,8 +16,9 @@ from agent_core.settings.project import PermissionSettings
 from agent_core.workspace import local_workspace
 from tests.support.agents import Ears, make_agent
 from tests.support.choices import choice_for
+from tests.support.model_server import Reply
 from tests.support.scripted_provider import ScriptedProvider, says
-from tests.support.settings_files import configure
+from tests.support.settings_files import use_model
 from tools.approval.rules import parse_rule
 from tools.environments.guardian import Guardian
 
@@ -121,21 +122,27 @@ def test_the_ephemeral_text_is_none_of_the_settings_defaults(tmp_path, provider)
     ("variable", "setting", "ending"),
     [("", "", None), ("", "Of the file.", "Of the file."), ("Of the variable.", "Of the file.", "Of the variable.")],
 )
-def test_the_settings_reach_the_agent(home, tmp_path, monkeypatch, variable, setting, ending):
-    configure(home, {"agent": {"ephemeral_system_prompt": setting}, "context_files": {"max_chars": 1_000}})
+def test_the_settings_reach_the_agent(home, tmp_path, monkeypatch, model_server, variable, setting, ending):
+    given = {"agent": {"ephemeral_system_prompt": setting}, "context_files": {"max_chars": 1_000}}
+    use_model(home, model_server, **given)
+    model_server.add(Reply("Hello."), Reply("Hello."))
     (home / "SOUL.md").write_text("You are Ada.")
     (tmp_path / "AGENTS.md").write_text("rule\n" * 1_000)
     if variable:
         monkeypatch.setenv("HERMES_EPHEMERAL_SYSTEM_PROMPT", variable)
-    factory = AgentFactory(ConfigSource(Home(home), Overrides(model="offline", provider="offline")))
+    factory = AgentFactory(ConfigSource(Home(home)))
     try:
         workspace = factory.workspace(tmp_path, (), SessionChoices())
         services = factory.services("s")
         agent = factory.agent("s", workspace, services)
-        configure(home, {"agent": {"ephemeral_system_prompt": "Changed meanwhile."}})
+        use_model(home, model_server, **given | {"agent": {"ephemeral_system_prompt": "Changed meanwhile."}})
         later = factory.agent("s", workspace, services)
-        assert agent._prompt.ephemeral == later._prompt.ephemeral == (ending or "")
-        agent.chat("say hi")
+        agent.chat("hi")
+        later.chat("hi")
+        for request in model_server.requests:
+            system = request.body["messages"][0]["content"]
+            assert system.endswith(ending) if ending else "Of the" not in system
+            assert "Changed meanwhile." not in system
         assert services.system is not None
         assert services.system.startswith("You are Ada.")
         assert "characters are left out here" in services.system

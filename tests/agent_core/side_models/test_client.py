@@ -145,12 +145,28 @@ def test_a_turn_that_is_cancelled_already_asks_nobody(auxiliary, alarm, settings
     assert alarm.seconds == []
 
 
+class Heeded(CancelToken):
+    """Knows how many listen to it."""
+
+    listeners = 0
+
+    def on_cancel(self, callback):
+        forget = super().on_cancel(callback)
+        self.listeners += 1
+
+        def forgotten():
+            self.listeners -= 1
+            forget()
+
+        return forgotten
+
+
 def test_a_task_leaves_neither_a_thread_nor_a_listener_behind(model_server, auxiliary):
     model_server.add(Reply("yes"), refusal(500))
-    client, token = auxiliary(alarm=timer, model=at(model_server, default="test-model")), CancelToken()
+    client, token = auxiliary(alarm=timer, model=at(model_server, default="test-model")), Heeded()
     for _ in range(2):
         client.complete("title", QUESTION, token=token)
-    assert not token._callbacks
+    assert token.listeners == 0
     assert "side-task-limit" not in {thread.name for thread in threading.enumerate()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 from pathlib import Path
@@ -73,7 +74,7 @@ def test_what_has_not_changed_is_not_read_again(home: Path, workspace: Path, mon
     skills = skills_of(home, workspace)
     skills.look()
     with monkeypatch.context() as patched:
-        patched.setattr("agent_core.skills.read_file", lambda *_: pytest.fail("read again"))
+        patched.setattr(builtins, "open", lambda *_: pytest.fail("read again"))
         skills.look()
     (folder / "SKILL.md").write_text(skill_text("tea", "Another and longer description."))
     assert skills.listed()[0].description == "Another and longer description."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import threading
 
@@ -382,8 +381,9 @@ def together(add_tool):
     return met
 
 
-def with_paths(monkeypatch, paths_fn):
-    monkeypatch.setitem(registry._entries, "change", dataclasses.replace(registry.get("change"), paths_fn=paths_fn))
+def with_paths(paths_fn):
+    old = registry.get("change")
+    registry.register(old.name, old.toolset, old.schema, old.handler, parallel=old.parallel, paths_fn=paths_fn)
 
 
 def test_calls_on_different_files_run_side_by_side(run, together):
@@ -404,14 +404,14 @@ def test_a_link_that_leads_in_a_circle_is_the_call_s_problem_only(run, together,
     assert [result.failed for _, result in results] == [False, False]
 
 
-def test_a_tool_says_itself_which_paths_a_call_works_on(run, together, monkeypatch):
-    with_paths(monkeypatch, lambda args: args["path"].split(","))
+def test_a_tool_says_itself_which_paths_a_call_works_on(run, together):
+    with_paths(lambda args: args["path"].split(","))
     run(("change", '{"path": "x,y"}'), ("change", '{"path": "z,y"}'), ("change", '{"path": "q"}'))
     assert together == {"b", "c"}
 
 
-def test_a_tool_that_cannot_say_its_paths_runs_alone(run, together, monkeypatch):
-    with_paths(monkeypatch, lambda args: [args["missing"]])
+def test_a_tool_that_cannot_say_its_paths_runs_alone(run, together):
+    with_paths(lambda args: [args["missing"]])
     results = run(("change", '{"path": "x"}'), ("change", '{"path": "y"}'))
     assert [result.failed for _, result in results] == [False, False]
     assert together == set()

@@ -38,7 +38,7 @@ class Bench:
         return entered, leave, token, in_background(work)
 
     def waiting(self, count):
-        wait_until(lambda: len(self.order._entries) == count)
+        wait_until(lambda: self.order.count == count)
 
 
 def test_what_bears_it_runs_beside_each_other():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tools.approval import questions
+import time
+
 from tools.approval.questions import AskedTime
 
 
@@ -15,7 +16,7 @@ class Clock:
 
 def test_questions_of_calls_that_a_watched_call_makes_count_once(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(questions, "time", clock)
+    monkeypatch.setattr(time, "monotonic", clock.monotonic)
     asked = AskedTime()
     with asked.watching("program") as watch:
         with asked.asking_for("program"):

@@ -7,23 +7,21 @@ import json
 import pytest
 
 from tests.support.tool_context import error_of, make_context, value_of
-from tools import dispatch as dispatch_module
-from tools import registry as toolbox_module
 from tools.dispatch import dispatch
 from tools.errors import ToolInterrupted
-from tools.registry import ToolRegistry
+from tools.registry import registered_by
 from tools.result import ToolResult
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
 
 
 @pytest.fixture
-def registry(monkeypatch):
-    registry = ToolRegistry()
-    for module in (dispatch_module, toolbox_module):
-        monkeypatch.setattr(module, "registry", registry)
-    registry.register("echo", "demo", SCHEMA, lambda args, **kw: json.dumps(args))
-    return registry
+def registry(shared_registry):
+    """It has the tool `echo`; the hooks that a test adds are gone after it."""
+    shared_registry.register("echo", "demo", SCHEMA, lambda args, **kw: json.dumps(args))
+    with registered_by("a test"):
+        yield shared_registry
+    shared_registry.withdraw("a test")
 
 
 @pytest.fixture

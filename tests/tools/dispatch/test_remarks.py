@@ -6,30 +6,25 @@ from dataclasses import replace
 import pytest
 
 from tests.support.tool_context import make_context, value_of
-from tools import dispatch as dispatch_module
-from tools import registry as toolbox_module
 from tools.dispatch import dispatch
 from tools.environments.local_files import LocalFileSystem
 from tools.errors import ToolError
-from tools.registry import ToolRegistry
 from tools.result import ShownText, ok
 
 SAID = "Written on disk. And so was that."
 
 
 @pytest.fixture
-def call(monkeypatch, tmp_path):
+def call(shared_registry, tmp_path):
     """Calls a handler whose context's files have something to say."""
-    registry = ToolRegistry()
-    monkeypatch.setattr(dispatch_module, "registry", registry)
-    monkeypatch.setattr(toolbox_module, "registry", registry)
 
     class Remarking(LocalFileSystem):
         def remarks(self):
             return ("Written on disk.", "And so was that.")
 
     def call(handler):
-        registry.register(name="demo", toolset="demo", schema={"type": "object", "properties": {}}, handler=handler)
+        schema = {"type": "object", "properties": {}}
+        shared_registry.register(name="demo", toolset="demo", schema=schema, handler=handler)
         return dispatch("demo", {}, replace(make_context(tmp_path), fs=Remarking()))
 
     return call

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.support.shells import shells
 from tools.environments import atomic_writes
-from tools.environments.atomic_writes import open_by_steps
 
 
 @pytest.fixture
@@ -16,6 +17,9 @@ def session(tmp_path):
 
 
 @pytest.fixture(params=["as this system does it", "by steps"])
-def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     if request.param == "by steps":
-        monkeypatch.setattr(atomic_writes, "opener", lambda: open_by_steps)
+        monkeypatch.setattr(atomic_writes, "BY_KERNEL", False)
+    atomic_writes.opener.cache_clear()
+    yield
+    atomic_writes.opener.cache_clear()

@@ -5,7 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-import threading
+from ast import literal_eval
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,76 @@ def sleeper():
     for process in started:
         process.kill()
         process.wait()
+
+
+ASKED = """
+import subprocess
+import sys
+import threading
+from tools.environments.guardian import Guardian
+
+guardian = Guardian()
+
+def crowd(pid):
+    started, begin = [], threading.Barrier(9)
+    def start():
+        begin.wait()
+        started.extend(subprocess.Popen(["sleep", "1000"], close_fds=False, stdout=2).pid for _ in range(5))
+    threads = [threading.Thread(target=start) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    begin.wait()
+    guardian.add(pid)
+    for thread in threads:
+        thread.join()
+    return started
+
+def work(pid):
+    for _ in range(20):
+        guardian.add(pid)
+        guardian.discard(pid)
+    guardian.add(pid)
+
+def at_once(*pids):
+    threads = [threading.Thread(target=work, args=(pid,)) for pid in pids]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sorted(guardian.groups())
+
+for line in sys.stdin:
+    print(eval(line), flush=True)
+"""
+
+
+class Owner:
+    """A process with a guardian, that does what it is told until it is killed."""
+
+    def __init__(self):
+        pipe = subprocess.PIPE
+        command = [sys.executable, "-c", ASKED]
+        self.process = subprocess.Popen(command, cwd=PROJECT, stdin=pipe, stdout=pipe, text=True)
+
+    def __call__(self, call):
+        """What the call gives there."""
+        self.process.stdin.write(f"{call}\n")
+        self.process.stdin.flush()
+        return literal_eval(self.process.stdout.readline())
+
+    def die(self):
+        """As `kill -9` does it."""
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def owner():
+    made = Owner()
+    yield made
+    made.die()
 
 
 def _start_owner(command):
@@ -122,13 +193,13 @@ def test_the_orderly_exit_kills_what_is_registered_and_ends_the_helper(guardian,
         os.kill(helper, 0)
 
 
-def test_what_was_discarded_is_left_alone(guardian, sleeper):
+def test_what_was_discarded_is_left_alone(owner, sleeper):
     kept, discarded, other = sleeper(), sleeper(), sleeper()
     for process in (kept, discarded, other):
-        guardian.add(process.pid)
+        owner(f"guardian.add({process.pid})")
 
-    guardian.discard(discarded.pid)
-    _die_without_a_word(guardian)
+    owner(f"guardian.discard({discarded.pid})")
+    owner.die()
 
     assert kept.wait(5) == -signal.SIGKILL
     assert other.wait(5) == -signal.SIGKILL
@@ -147,20 +218,20 @@ def test_to_discard_twice_or_an_unknown_group_does_nothing(guardian, sleeper):
 
 
 @pytest.mark.parametrize("awaken", ["ready", "add"])
-def test_a_helper_that_was_killed_is_replaced_and_told_of_every_group(guardian, sleeper, awaken):
+def test_a_helper_that_was_killed_is_replaced_and_told_of_every_group(owner, sleeper, awaken):
     first, second = sleeper(), sleeper()
-    guardian.add(first.pid)
-    killed = guardian.helper_pid()
+    owner(f"guardian.add({first.pid})")
+    killed = owner("guardian.helper_pid()")
     os.kill(killed, signal.SIGKILL)
-    os.waitid(os.P_PID, killed, os.WEXITED | os.WNOWAIT)
+    wait_until(lambda: has_ended(killed))
 
     if awaken == "ready":
-        guardian.ready()
-    guardian.add(second.pid)
+        owner("guardian.ready()")
+    owner(f"guardian.add({second.pid})")
 
-    assert guardian.helper_pid() != killed
+    assert owner("guardian.helper_pid()") != killed
     assert first.poll() is None
-    _die_without_a_word(guardian)
+    owner.die()
     assert first.wait(5) == -signal.SIGKILL
     assert second.wait(5) == -signal.SIGKILL
 
@@ -195,56 +266,23 @@ def test_without_a_shell_commands_still_run_and_the_orderly_exit_still_kills(sle
     assert process.wait(5) == -signal.SIGKILL
 
 
-def test_processes_started_meanwhile_by_other_threads_do_not_hold_the_pipe(guardian, sleeper):
-    started = []
-    begin = threading.Barrier(9)
-
-    def start():
-        begin.wait()
-        started.extend(subprocess.Popen(["sleep", "1000"], close_fds=False) for _ in range(5))
-
-    threads = [threading.Thread(target=start) for _ in range(8)]
-    for thread in threads:
-        thread.start()
+def test_processes_started_meanwhile_by_other_threads_do_not_hold_the_pipe(owner, sleeper):
     process = sleeper()
-    begin.wait()
-    guardian.add(process.pid)
-    for thread in threads:
-        thread.join()
-
+    started = owner(f"crowd({process.pid})")
     try:
-        _die_without_a_word(guardian)
+        owner.die()
         # A copy of the write end in any of them would keep the helper waiting.
         assert process.wait(5) == -signal.SIGKILL
     finally:
         for other in started:
-            other.kill()
-            other.wait()
+            with suppress(ProcessLookupError):
+                os.kill(other, signal.SIGKILL)
 
 
-def test_many_threads_may_register_at_once(guardian, sleeper):
+def test_many_threads_may_register_at_once(owner, sleeper):
     processes = [sleeper() for _ in range(30)]
+    pids = sorted(process.pid for process in processes)
 
-    def work(process):
-        for _ in range(20):
-            guardian.add(process.pid)
-            guardian.discard(process.pid)
-        guardian.add(process.pid)
-
-    threads = [threading.Thread(target=work, args=(process,)) for process in processes]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert guardian.groups() == {process.pid for process in processes}
-    _die_without_a_word(guardian)
+    assert owner(f"at_once(*{pids})") == pids
+    owner.die()
     assert all(process.wait(5) == -signal.SIGKILL for process in processes)
-
-
-def _die_without_a_word(guardian):
-    """The helper sees what it would see if this process were gone."""
-    os.close(guardian._pipe)
-    guardian._helper.wait(5)
-    guardian._helper = None
-    guardian._groups.clear()

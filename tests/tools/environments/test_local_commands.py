@@ -10,7 +10,6 @@ import pytest
 from agent_core.cancel import CancelToken
 from tests.support.processes import has_ended, open_descriptors
 from tests.support.waiting import wait_until
-from tools.environments import command_watch
 from tools.environments.guardian import group_is_alive
 from tools.environments.local_commands import LocalEnvironment
 from tools.errors import CommandError
@@ -364,15 +363,15 @@ class TestStart:
 
 class TestWithoutPidfd:
     def test_a_thread_takes_the_descriptor_s_place(self, run, monkeypatch):
-        monkeypatch.delattr(command_watch.os, "pidfd_open", raising=False)
+        monkeypatch.delattr(os, "pidfd_open", raising=False)
 
         assert run("echo x; exit 3").exit_code == 3
         assert run("sleep 30", timeout=0.1).timed_out
         assert run("sleep 1000 & echo bg").output == "bg\n"
 
     def test_even_without_waitid(self, run, monkeypatch):
-        monkeypatch.delattr(command_watch.os, "pidfd_open", raising=False)
-        monkeypatch.delattr(command_watch.os, "waitid", raising=False)
+        monkeypatch.delattr(os, "pidfd_open", raising=False)
+        monkeypatch.delattr(os, "waitid", raising=False)
 
         assert run("echo x; exit 3").exit_code == 3
         assert run("kill -9 $$").signal == "SIGKILL"

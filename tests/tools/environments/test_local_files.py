@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 import socket
 import struct
 from pathlib import Path
 
 import pytest
 
+from tests.support.limits import size_limit
 from tools.environments import atomic_writes
 from tools.environments.atomic_writes import holding
 from tools.environments.local_files import LocalFileSystem
@@ -210,7 +210,7 @@ def test_a_write_in_place_that_fails_half_way_puts_the_old_content_back(tmp_path
     file = tmp_path / "f"
     file.write_bytes(b"old")
     with pytest.raises(OSError, match="too large"), size_limit(1 << 16), holding(file) as spot:
-        atomic_writes._overwrite(spot, b"n" * (1 << 17), b"old")
+        atomic_writes.overwrite(spot, b"n" * (1 << 17), b"old")
     assert file.read_bytes() == b"old"
 
 
@@ -223,20 +223,6 @@ def test_a_write_that_fails_leaves_the_file_and_no_temporary_one(tmp_path: Path)
         fs.write(tmp_path / "g", b"n" * (1 << 17), expected=None)
     assert file.read_bytes() == b"old"
     assert names(tmp_path) == ["f"]
-
-
-class size_limit:  # noqa: N801 - reads as a verb
-    """No file may grow over so many bytes."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-
-    def __enter__(self) -> None:
-        self.before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (self.size, self.before[1]))
-
-    def __exit__(self, *_exc: object) -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, self.before)
 
 
 def test_list_is_sorted_and_says_what_is_wrong(tmp_path: Path):

@@ -153,7 +153,7 @@ class TestTyping:
         assert wait(session, name).output.strip() == "300000"
 
     def test_a_program_that_does_not_read_is_told_of(self, session, monkeypatch):
-        monkeypatch.setattr("tools.environments.background_process._WRITE_SECONDS", 0.1)
+        monkeypatch.setattr("tools.environments.background_process.WRITE_SECONDS", 0.1)
         name = session.start("sleep 1000").id
 
         with pytest.raises(CommandError, match=r"does not read its input: \d+ of 300000 bytes"):

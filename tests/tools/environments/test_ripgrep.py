@@ -307,15 +307,16 @@ def endless_rg(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     os.mkfifo(folder / "started")
     (folder / "rg").write_text(f"#!/bin/sh\necho $$ > '{folder}/started'\nexec sleep 600\n")
     (folder / "rg").chmod(0o755)
-    monkeypatch.setattr(search_process, "search_program", lambda: [str(folder / "rg")])
+    monkeypatch.setattr(sys, "executable", str(folder / "python"))
     return folder / "started"
 
 
 def test_what_was_found_when_the_time_was_over_is_told_as_such(tree: Path, monkeypatch: pytest.MonkeyPatch):
-    slow = tree.parent / f"{tree.name}-rg"
+    slow = tree.parent / f"{tree.name}-bin" / "rg"
+    slow.parent.mkdir()
     slow.write_text("#!/bin/sh\nprintf './a.txt\\0./b.txt\\0./cut'\nexec sleep 600\n")
     slow.chmod(0o755)
-    monkeypatch.setattr(search_process, "search_program", lambda: [str(slow)])
+    monkeypatch.setattr(sys, "executable", str(slow.with_name("python")))
     result = ripgrep.search(SearchQuery("*", tree, target="files"), SearchSettings(timeout=0.5))
     assert result.partial
     assert sorted(found(result, tree)) == ["a.txt", "b.txt"]
@@ -371,9 +372,9 @@ def test_without_rg_a_program_of_ours_searches(tree: Path, tmp_path_factory, mon
     assert search("needle", tree) == expected
 
 
-def test_an_endless_expression_in_the_substitute_ends_with_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.usefixtures("no_ripgrep")
+def test_an_endless_expression_in_the_substitute_ends_with_the_time(tmp_path: Path):
     write_tree(tmp_path, {f"{n}.txt": "a" * 40 + "!" for n in range(500)})
-    monkeypatch.setattr(search_process, "search_program", search_process.substitute)
     query = SearchQuery("(a|a)+(a|a)+$", tmp_path)
     with pytest.raises(ToolError, match="too long"):
         ripgrep.search(query, SearchSettings(timeout=1.5))

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from tests.support.processes import open_descriptors
 from tests.support.shells import shells
-from tools.environments.guardian import SessionGroups
-from tools.environments.shell_start import ShellStarter
 
 
 class TestKept:
@@ -239,9 +237,9 @@ def test_any_value_comes_back_as_it_was_across_failing_commands(given_values, fa
 
 
 @pytest.mark.skipif(shutil.which("dash") is None, reason="needs a plain /bin/sh: apt install dash")
-def test_a_plain_shell_keeps_state_too(session, tmp_path):
-    session.environment._starter = ShellStarter(SessionGroups(session.guardian), shutil.which("dash"))
+def test_a_plain_shell_keeps_state_too(tmp_path):
     (tmp_path / "sub").mkdir()
-    session.run("cd sub; export A=\"it's\" B='two\nlines'; exit 2")
+    with shells(tmp_path, shell=shutil.which("dash")) as session:
+        session.run("cd sub; export A=\"it's\" B='two\nlines'; exit 2")
 
-    assert session.run('echo "$A"; echo "$B"; pwd').output == f"it's\ntwo\nlines\n{tmp_path / 'sub'}\n"
+        assert session.run('echo "$A"; echo "$B"; pwd').output == f"it's\ntwo\nlines\n{tmp_path / 'sub'}\n"

@@ -96,7 +96,7 @@ def test_a_folder_that_cannot_be_made_costs_nothing_but_time(tmp_path: Path):
 
 
 def test_a_file_that_another_process_holds_is_left_alone(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "_LOCK_SECONDS", 0.01)
+    monkeypatch.setattr(module, "LOCK_SECONDS", 0.01)
     with closing(sqlite3.connect(folder / FILE_NAME, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         assert known(folder) == {}
@@ -113,7 +113,7 @@ def test_several_processes_may_store_at_once(tmp_path: Path):
 
 
 def test_the_oldest_go_when_there_are_too_many_and_what_is_used_stays(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "_MAX_ROWS", 2)
+    monkeypatch.setattr(module, "MAX_ROWS", 2)
     with closing(sqlite3.connect(folder / FILE_NAME)) as connection, connection:
         connection.execute("UPDATE outlines SET used = used - 5")
     others = {ROOT / f"{number}.py": STAMP for number in range(2)}

@@ -10,8 +10,6 @@ import pytest
 from tests.support.shells import shells
 from tests.support.tool_context import ScriptedApprover, make_context, split_result
 from tools.dispatch import dispatch
-from tools.environments.guardian import SessionGroups
-from tools.environments.shell_start import ShellStarter
 from tools.result import ShownOutput
 from tools.shell.exit_codes import with_exit
 from tools.toolsets import load_builtin_tools
@@ -122,8 +120,9 @@ def test_a_command_with_a_pipe_that_a_line_behind_it_could_change_is_left_as_it_
 
 
 @pytest.mark.skipif(shutil.which("dash") is None, reason="needs dash")
-def test_a_shell_that_does_not_keep_the_statuses_of_a_pipe_works_as_ever(bench):
-    bench.shells.environment._starter = ShellStarter(SessionGroups(bench.shells.guardian), shutil.which("dash"))
-    result = bench.run("echo a; false | true")
+def test_a_shell_that_does_not_keep_the_statuses_of_a_pipe_works_as_ever(tmp_path):
+    load_builtin_tools()
+    with shells(tmp_path, shell=shutil.which("dash")) as running:
+        result = Bench(tmp_path, running).run("echo a; false | true")
     assert result.text == "a\n[exit 0]"
     assert "pipe_statuses" not in result.facts

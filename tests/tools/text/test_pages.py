@@ -23,7 +23,7 @@ LINES = st.lists(
 
 
 def in_pieces(data: bytes, offset: int, limit: int) -> Page:
-    return pages._page_of_many(io.BytesIO(data), offset, limit, LIMITS)
+    return pages.page_of_many(io.BytesIO(data), offset, limit, LIMITS)
 
 
 @given(LINES, st.text("a\r", max_size=3), st.integers(1, 15), st.integers(1, 15))

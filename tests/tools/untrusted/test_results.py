@@ -5,28 +5,20 @@ import json
 import pytest
 
 from tests.support.tool_context import make_context, value_of
-from tools import dispatch as dispatch_module
-from tools import registry as toolbox_module
 from tools.dispatch import dispatch
 from tools.errors import ToolError
-from tools.registry import ToolRegistry
-from tools.registry import registry as real
 from tools.result import ShownText, ToolResult, error
 from tools.settings import ToolSettings
-from tools.toolsets import load_tools
+from tools.untrusted.fence import without_secrets
 
 SCHEMA = {"type": "object", "properties": {}}
 TOKEN = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path):
-    registry = ToolRegistry()
-    monkeypatch.setattr(dispatch_module, "registry", registry)
-    monkeypatch.setattr(toolbox_module, "registry", registry)
-
+def run(shared_registry, tmp_path):
     def run(handler, name="demo", settings=None, **extra):
-        registry.register(name=name, toolset="demo", schema=SCHEMA, handler=handler, **extra)
+        shared_registry.register(name=name, toolset="demo", schema=SCHEMA, handler=handler, **extra)
         options = {} if settings is None else {"settings": settings}
         return dispatch(name, {}, make_context(tmp_path, **options))
 
@@ -92,14 +84,11 @@ class TestSecretsInResults:
         assert result.text == "[redacted: github token]"
 
     @pytest.mark.parametrize("name", ["read_file", "search_files", "patch"])
-    def test_but_never_in_what_edits_are_made_from(self, run, name):
-        assert TOKEN in run(lambda args, **kw: TOKEN, name=name, settings=ToolSettings(redact_results=True)).text
+    def test_but_never_in_what_edits_are_made_from(self, name):
+        assert without_secrets(ToolResult(TOKEN), name).text == TOKEN
 
 
 @pytest.mark.parametrize("name", ["web_search", "web_extract", "browser_snapshot", "browser_console"])
-def test_tools_that_reach_outside_say_so(name):
-
-    load_tools()
-
-    assert real.get(name).untrusted
-    assert not real.get("read_file").untrusted
+def test_tools_that_reach_outside_say_so(shared_registry, name):
+    assert shared_registry.get(name).untrusted
+    assert not shared_registry.get("read_file").untrusted

@@ -133,7 +133,6 @@ Classify = Callable[[str, Path | None, tuple[Path, ...]], CommandClass]
 
 
 # Patterns of dangerous commands: the second net behind the grammar, and the place where users add their own.
-#
 # They are searched in the whole command, and in each program that it may run as one line: its bare name, then its
 # arguments without quotes. `^` is where such a line starts. Text that is only data has no line of its own.
 

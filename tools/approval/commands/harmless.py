@@ -55,7 +55,6 @@ from tools.approval.commands.harmless_programs import (
 )
 
 # The programs whose forms were proved: the options of each, and what its operands are.
-#
 # An option is listed only if it changes nothing, runs nothing, reaches nobody and reads no file but those that are
 # checked. What GNU's programs and those of macOS understand differently was looked at for both. Left out are, for
 # example, `wc --files0-from`, `date -f`, `grep -R`, `diff -l` (runs pr), `fd -l` (runs ls), `rg -z` (runs unpackers),

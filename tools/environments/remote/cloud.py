@@ -43,7 +43,6 @@ from tools.errors import CommandError, install_line
 from tools.light_dataclass import dataclass
 
 # What a service has to offer so that sessions can work in its sandboxes. Its SDK stays behind these few calls.
-#
 # All of them block, may be called from several threads, and may raise whatever the SDK raises.
 
 
@@ -117,7 +116,6 @@ class Cloud(Protocol):
 
 
 # A program on this machine whose streams are those of a script in a sandbox, which only an SDK can reach.
-#
 # All else of another machine is built on programs and their streams. So a small one carries bytes between its own
 # streams and a socket, and two threads here carry them between the socket and the SDK.
 
@@ -462,7 +460,6 @@ def loaded(module: str) -> Any:
 
 
 # A script's plain bytes over a service that has only terminals for programs that read.
-#
 # The terminal is made raw; then a line with what is to be run is sent. A terminal has no end of input: so input goes
 # as lines of text, which a loop of shell there decodes; one line says that there is no more, and one that the script
 # is to end. What is printed stands between two marks that nobody knows beforehand.

@@ -85,16 +85,21 @@ class FarEnvironment:
         link: the connection; it stays its maker's.
         settings: how much output is kept.
         quiet_seconds: how long a command may be silent after a question before it is ended.
+        facts: what the machine is, where that is known already.
     """
 
     def __init__(
-        self, link: Link, settings: TerminalSettings | None = None, quiet_seconds: float = QUIET_SECONDS
+        self,
+        link: Link,
+        settings: TerminalSettings | None = None,
+        quiet_seconds: float = QUIET_SECONDS,
+        facts: FarFacts | None = None,
     ) -> None:
         self._link = link
         self._settings = settings or TerminalSettings()
         self._quiet_seconds = quiet_seconds
         self._lock = threading.Lock()
-        self._facts: FarFacts | None = None
+        self._facts = facts
         self._running: dict[int, _FarCommand] = {}
 
     def facts(self) -> FarFacts:

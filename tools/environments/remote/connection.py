@@ -113,7 +113,6 @@ class TellsUnstarted(Protocol):
 
 
 # What a program on this machine prints while it takes its input, and no more than is asked for.
-#
 # Whatever runs at its other end may be anything by now: it may print without an end.
 
 MOST_BYTES = 257 * 1024 * 1024
@@ -128,18 +127,18 @@ class TooMuch(OSError):
 
 
 def exchanged(
-    process: subprocess.Popen[bytes], given: bytes, seconds: float, most: int = MOST_BYTES
+    process: subprocess.Popen[bytes], given: bytes, seconds: float, most: int | None = None
 ) -> tuple[bytes, bytes]:
     """What the program prints, and the end of what it complains of (if that is a pipe), once it has ended.
 
     Args:
         given: its input, which is a pipe.
-        most: bytes that it may print.
+        most: bytes that it may print; `MOST_BYTES` when None.
 
     Raises:
         subprocess.TimeoutExpired: it has not ended within `seconds`. TooMuch.
     """
-    until = time.monotonic() + seconds
+    until, most = time.monotonic() + seconds, most or MOST_BYTES
     printed, complaint = bytearray(), bytearray()
     with selectors.DefaultSelector() as selector:
         _register(selector, process, given)
@@ -186,7 +185,6 @@ def _give(selector: selectors.BaseSelector, stdin: IO[bytes], left: list[memoryv
 
 # The keeper: a script on the other machine that runs as long as the connection lasts, and ends what was started
 # there.
-#
 # It reads lines from this process. When they end, however this process or the connection has ended, it kills what
 # still runs: nothing outlives its session unseen. Each command is known by a token; the file `TOKEN.group` in its
 # directory holds the number of its process group.

@@ -25,7 +25,6 @@ from tools.errors import CommandError
 from tools.light_dataclass import dataclass
 
 # Docker and Podman: a container as the machine that a session works on, through the engine's program.
-#
 # A container belongs to one session. It ends with the session, unless it is to be kept; what a process that was
 # killed has left behind is removed when the next one starts its first container.
 
@@ -141,7 +140,7 @@ class DockerMachine:
                 stdin=streams.stdin,
                 stdout=streams.stdout,
                 stderr=streams.stderr,
-                env=self._environment(),
+                env=self.environment(),
                 close_fds=True,
                 start_new_session=True,
             )
@@ -215,7 +214,7 @@ class DockerMachine:
                 [self._program, *words],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
-                env=self._environment(),
+                env=self.environment(),
                 timeout=_RUN_SECONDS,
                 check=False,
             )
@@ -258,7 +257,7 @@ class DockerMachine:
             stdin=streams.stdin,
             stdout=streams.stdout,
             stderr=streams.stderr,
-            env=self._environment(),
+            env=self.environment(),
             close_fds=True,
             start_new_session=True,
         )
@@ -273,7 +272,7 @@ class DockerMachine:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=self._environment(),
+                env=self.environment(),
                 timeout=_ASK_SECONDS,
                 check=False,
             )
@@ -288,12 +287,12 @@ class DockerMachine:
             stdin=null,
             stdout=null,
             stderr=null,
-            env=self._environment(),
+            env=self.environment(),
             close_fds=True,
             start_new_session=True,
         )
 
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         """The engine's program takes what the settings forward from its own variables."""
         forwarded = {name: os.environ[name] for name in self._box.forwarded if name in os.environ}
         return client_environment(self._variables, forwarded)
@@ -367,7 +366,6 @@ def docker_backend(wanted: Wanted) -> Elsewhere:
 
 
 # Apptainer (or Singularity): an instance as the machine that a session works on, through its program.
-#
 # An instance belongs to one session and ends with it; what a process that was killed has left behind is stopped when
 # the next one starts its first. Nobody needs to be root for one, and who is in it is who runs it.
 

@@ -365,7 +365,6 @@ def _refused(trying: str, path: Path, word: str, text: str) -> FileAccessError:
 
 
 # The second, for a machine without python3: each call is a short script of POSIX shell and the usual small programs.
-#
 # What is resolved and what is touched are two steps here: a link that somebody puts between the two is followed. The
 # content that a change was made from is compared by its SHA-256.
 

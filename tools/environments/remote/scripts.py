@@ -18,7 +18,6 @@ from tools.light_dataclass import dataclass
 from tools.shell.exit_codes import with_exit
 
 # The script around a command, and how its output tells the command's own from what is about it.
-#
 # The script reads one line: shell text that sets up and runs the command. So nothing of it, no variable and no word,
 # is seen among the other machine's processes before it runs, and no limit on the length of arguments holds. The
 # output comes first; behind a token that no command knows beforehand stand what the shell reports of itself and its
@@ -226,7 +225,8 @@ def leading(script: str, *, terminal: bool = False) -> str:
 # Names that tell whose a thing is: what a process that was killed left behind is found by them later.
 
 PREFIX = "hermes-acp-"
-_MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
+MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
+"""The files that may tell a machine from all others."""
 _OWNED = re.compile(rf"{PREFIX}(?P<host>[0-9a-f]{{8}})-(?P<pid>\d+)-(?P<began>\d+)-[0-9a-f]+")
 
 
@@ -274,7 +274,7 @@ def _host() -> str:
 
 def _machine() -> str:
     """What tells this machine from all others, for good."""
-    for place in _MACHINE_IDS:
+    for place in MACHINE_IDS:
         with contextlib.suppress(OSError):
             if found := place.read_text(encoding="ascii", errors="replace").strip():
                 return found

@@ -40,6 +40,7 @@ class FarSide:
     Args:
         files_by: what reads and writes files there: its python3 where it is new enough, or its shell.
         private: directories whose files searches do not show.
+        facts: what the machine is, where that is known already.
     """
 
     def __init__(
@@ -50,10 +51,11 @@ class FarSide:
         *,
         files_by: FilesBy = "auto",
         private: tuple[Path, ...] = (),
+        facts: FarFacts | None = None,
     ) -> None:
         limits = settings or ToolSettings()
         self.link = Link(machine, guardian)
-        self.environment = FarEnvironment(self.link, limits.terminal)
+        self.environment = FarEnvironment(self.link, limits.terminal, facts=facts)
         self._limits = limits
         self._files_by = files_by
         self._private = private

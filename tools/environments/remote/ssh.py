@@ -27,9 +27,9 @@ from tools.errors import CommandError
 from tools.light_dataclass import dataclass
 
 # Servers allow ten sessions to a connection (MaxSessions), the keeper's among them.
-_MOST_SESSIONS = 9
+MOST_SESSIONS = 9
 _CONNECT_SECONDS = 15
-_FURTHER_SECONDS = 20.0
+FURTHER_SECONDS = 20.0
 _ALWAYS = (
     "BatchMode=yes",
     "StrictHostKeyChecking=yes",
@@ -106,7 +106,7 @@ class _Master:
 
     def has_room(self) -> bool:
         self.users = [user for user in self.users if user.poll() is None]
-        return self.process.poll() is None and len(self.users) < _MOST_SESSIONS
+        return self.process.poll() is None and len(self.users) < MOST_SESSIONS
 
 
 def remote_command(script: str) -> str:
@@ -152,6 +152,11 @@ class SshMachine:
         self._masters: list[_Master] = []
         self._folder: OwnDirectory | None = None
         self._made = 0
+
+    @property
+    def connections(self) -> int:
+        """How many are held."""
+        return len(self._masters)
 
     @property
     def name(self) -> str:
@@ -203,7 +208,7 @@ class SshMachine:
     def _further(self) -> _Master:
         streams = Streams(subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
         master = self._master(_HOLD, streams)
-        until = time.monotonic() + _FURTHER_SECONDS
+        until = time.monotonic() + FURTHER_SECONDS
         # What the shell there prints of its own comes first.
         while (line := line_from(master.process, until - time.monotonic())) != _READY:
             if not line:
@@ -211,7 +216,7 @@ class SshMachine:
                 why = (
                     "allows no further connection" if line is not None else "does not answer for a further connection"
                 )
-                raise CommandError(f"{self.name} carries {_MOST_SESSIONS} commands at once and {why}. End some.")
+                raise CommandError(f"{self.name} carries {MOST_SESSIONS} commands at once and {why}. End some.")
         return master
 
     def _master(self, script: str, streams: Streams) -> _Master:

@@ -213,12 +213,11 @@ def _error() -> OSError:
 
 
 # A process is started from a thread that has given up its rights: what confines the thread confines the process.
-#
 # On Linux these restrictions belong to a thread and go to what it starts. So a thread is made for one start, confines
 # itself, starts the process and is gone: no helper program, nothing that runs between fork and exec, and the process
 # is a child of ours like any other.
 
-_GONE_SECONDS = 2.0
+GONE_SECONDS = 2.0
 
 
 class _Start:
@@ -280,7 +279,7 @@ def start_confined(
 def _is_gone(thread_id: int) -> bool:
     """Wait for the kernel's end of a thread, which comes some microseconds after Python's."""
     entry = Path(f"/proc/self/task/{thread_id}")
-    deadline = time.monotonic() + _GONE_SECONDS
+    deadline = time.monotonic() + GONE_SECONDS
     while entry.exists():
         if time.monotonic() > deadline:
             return False

@@ -32,7 +32,6 @@ _CONNECT_TCP = 1 << 1
 _ABSTRACT_SOCKETS, _SIGNALS = 1 << 0, 1 << 1
 
 # Rules for files that Landlock only knows how to add: "all but these" becomes a rule for each that is spared.
-#
 # Every step of a path is opened by itself and no symbolic link is followed: a command that can rename directories on
 # the way must not have its next one's rules put somewhere else.
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 
 # A judge of what Landlock does not see: changes of the mode and the owner of files, by the files that they change.
-#
 # The calls come from the kernel while the program waits. A file is opened by what the program named, looked at, and
 # changed through that very handle: what the program does to the name meanwhile changes nothing.
 
@@ -204,7 +203,6 @@ def _fact(thread: int, name: str) -> list[str]:
 
 
 # A judge of calls that schedule or limit processes by their number: a command may do so to its session's own only.
-#
 # The kernel lets every process of a user do it to all others of the user, and Landlock does not see it. What a thread
 # does to itself passes the filter of calls; here comes what names a process.
 
@@ -285,7 +283,6 @@ def _is_of_same_process(number: int, thread: int) -> bool:
 
 
 # The warden knows a session's commands, and what they have left, by something that no program can shed.
-#
 # All confined commands of a session are started from one thread in a Landlock domain of its own: it can look into
 # nothing outside of it, and signal nothing there (from Landlock 6, Linux 6.12). Their domains lie in this one,
 # whatever sessions and environments they make for themselves. So those that this thread can look into are exactly

@@ -18,7 +18,6 @@ from tools.environments.temp_directories import OwnDirectory
 
 # The project's secrets: files that hold credentials, as their names tell. What only looks need not see them, and the
 # user says whether other commands may.
-#
 # Looked for in the session's directories and two levels below, which is where they are kept, where a command runs,
 # and among its words. Each directory is read again when it has changed.
 
@@ -193,10 +192,8 @@ def _read(directory: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 # Which places a confined command never sees, and which it may change besides the session's roots.
-#
 # Hidden is what is worth stealing: keys, sign-ins, and what other programs keep of the person. Settings that everyday
 # tools must read are hidden only while there is a secret in them.
-#
 # Writable are the caches of package managers and compilers, so that everyday work does not ask. They are shared with
 # the person's own builds: who fears that a confined build puts something bad into them switches them off. A place
 # whose programs others start (`~/.local/bin`, `~/.cargo/bin`, the hooks of pre-commit) is never among them.

@@ -6,7 +6,7 @@ import functools
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,11 +34,8 @@ _PLANTED = "planted"
 
 def probe() -> Iterator[Probed]:
     """What trying each mechanism of this system shows, the best first: each when it is asked for, once a process."""
-    if sys.platform == "darwin":
-        yield _seatbelt()
-    if sys.platform == "linux":
-        yield _landlock()
-        yield _bubblewrap()
+    for each in MECHANISMS:
+        yield each()
 
 
 @functools.cache
@@ -70,6 +67,14 @@ def _seatbelt() -> Probed:
     from tools.environments.sandbox.seatbelt import SeatbeltSandbox  # noqa: PLC0415 - macOS only
 
     return _tried("seatbelt", SeatbeltSandbox, ("writes", "secrets", "network", "memory", "signals", "metadata"))
+
+
+_OF_SYSTEMS: Mapping[str, Sequence[Callable[[], Probed]]] = {
+    "darwin": (_seatbelt,),
+    "linux": (_landlock, _bubblewrap),
+}
+MECHANISMS = _OF_SYSTEMS.get(sys.platform, ())
+"""What is tried on this system, the best first."""
 
 
 def _tried(name: str, make: Callable[[], Sandbox], promises: tuple[Promise, ...]) -> Probed:

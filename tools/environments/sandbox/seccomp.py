@@ -461,7 +461,6 @@ def _network(network: Network) -> Iterator[_Named]:
 
 
 # Calls that wait: seccomp user notification, and another process's memory and sockets.
-#
 # seccomp_unotify(2), pidfd_getfd(2), proc_pid_mem(5). The calls are made with `fcntl` where Python has them.
 
 Call = Literal["connect", "listen", "other"]

@@ -243,8 +243,9 @@ def test_a_cancellation_made_at_a_question_is_sent_before_the_answer(tmp_path):
 
 
 def test_an_impatient_close_ends_an_agent_that_heeds_nothing_but_sigkill(tmp_path):
-    handler = Recorder()
-    client = AcpClient(agent_command("deaf"), handler)
+    handler, told = Recorder(), tmp_path / "pid"
+    telling = ["sh", "-c", f"echo $$ > '{told}'; exec \"$@\"", "sh"]
+    client = AcpClient([*telling, *agent_command("deaf")], handler)
     session = open_session(client, tmp_path, "test").session_id
 
     def insist(update, t):
@@ -254,7 +255,7 @@ def test_an_impatient_close_ends_an_agent_that_heeds_nothing_but_sigkill(tmp_pat
     with pytest.raises(KeyboardInterrupt), client:
         send_prompt(client, session, "work")
     with pytest.raises(ProcessLookupError):
-        os.kill(client._process._process.pid, 0)
+        os.kill(int(told.read_text()), 0)
 
 
 def test_the_agent_does_not_share_the_terminals_signals(tmp_path):

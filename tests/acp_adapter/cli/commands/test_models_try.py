@@ -39,8 +39,8 @@ DOES = {
     ],
     "one.txt": [[use("read_file", path="one.txt"), use("read_file", path="two.txt")], "12"],
     "send_email": ["I have no such tool."],
-    "copy.txt": [[use("write_file", path="copy.txt", content=model_probes._LONG)], "Done."],
-    "odd.txt": [[use("write_file", path="odd.txt", content=model_probes._ODD)], "Done."],
+    "copy.txt": [[use("write_file", path="copy.txt", content=model_probes.LONG)], "Done."],
+    "odd.txt": [[use("write_file", path="odd.txt", content=model_probes.ODD)], "Done."],
     "20 + 22": ["42"],
     "missing.txt": [[use("read_file", path="missing.txt")], [use("read_file", path="backup.txt")], "Lisbon."],
 }
@@ -187,4 +187,4 @@ def test_try_says_what_a_model_is_fit_for(failed, says):
 
 def test_try_has_ten_tasks():
     assert len(PROBES) == len(set(NAMES)) == 10
-    assert 3_000 < len(model_probes._LONG) < 6_000
+    assert 3_000 < len(model_probes.LONG) < 6_000

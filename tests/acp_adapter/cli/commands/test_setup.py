@@ -7,6 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,7 @@ import pytest
 import yaml
 from dotenv import dotenv_values
 
-from acp_adapter.cli import terminal_input
-from acp_adapter.cli.setup import choices
-from acp_adapter.cli.setup import main as arguments
 from acp_adapter.cli.setup.choices import Wanted, choose_key, choose_server, offers
-from acp_adapter.cli.setup.config_files import planned_files
 from acp_adapter.cli.setup.main import main
 from agent_core.config import Configuration, load
 from agent_core.home import Home
@@ -31,6 +28,7 @@ from tests.support.list_server import ListServer, model_list
 from tests.support.model_server import ModelServer, Reply, Status
 from tests.support.settings_files import configure
 from tests.support.terminal import Terminal
+from tests.support.waiting import wait_until
 from tools.os_compat import lock, open_to_lock
 
 MAIN = [sys.executable, "-P", "-m", "acp_adapter", "setup"]
@@ -159,22 +157,16 @@ def test_who_leaves_has_changed_nothing(at: str, how: str, home: Path, answering
     assert files(home) == before
 
 
-def test_who_leaves_at_the_editors_is_told_that_the_settings_are_written(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class Leaving(terminal_input.Terminal):
-        def agrees(self, prompt: str, *, default: bool = True) -> bool:
-            raise terminal_input.InputEnded
-
+def test_who_leaves_at_the_editors_is_told_that_the_settings_are_written(home: Path) -> None:
     (Path.home() / ".config/zed").mkdir(parents=True)
-    monkeypatch.setattr(terminal_input, "Terminal", Leaving)
-    monkeypatch.setattr(arguments, "_is_terminal", lambda: True)
-    monkeypatch.setenv("A_KEY", KEY)
     given = ("--provider", "openai", "--model", "gpt-5", "--key-env", "A_KEY", "--key-store", "file", "--skip-test")
-    assert main([*given]) == 130
-    said = capsys.readouterr().out
-    assert "What is told above as written stays" in said
-    assert "Nothing was changed" not in said
+    with Terminal([*MAIN, *given], {**os.environ, "TERM": "dumb", "A_KEY": KEY}) as terminal:
+        terminal.read_until("Zed")
+        terminal.read_until("]: ")
+        terminal.type("\x04")
+        assert terminal.end() == 130
+        assert "What is told above as written stays" in terminal.text
+        assert "Nothing was changed" not in terminal.text
     assert variables(home) == {"OPENAI_API_KEY": KEY}
 
 
@@ -187,27 +179,25 @@ def test_no_earlier_backup_is_written_over(home: Path, given: Run) -> None:
     assert (home / "config.yaml.bak1").read_text() == "agent: {max_turns: 3}\n"
 
 
-def test_settings_are_read_and_written_with_the_home_locked(
-    home: Path, given: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[bool] = []
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="needs Linux, which tells who waits for a lock")
+def test_settings_are_read_and_written_with_the_home_locked(home: Path, given: Run) -> None:
+    descriptor, inode = open_to_lock(home), home.stat().st_ino
+    lock(descriptor)
+    model = ("--provider", "openai", "--model", "x", "--key-env", "A_KEY", "--skip-test")
 
-    def planned(of: Home, *rest: Any) -> Any:
-        descriptor = open_to_lock(of.root)
+    def waits() -> bool:
+        return any("->" in line and f":{inode} " in line for line in Path("/proc/locks").read_text().splitlines())
+
+    with ThreadPoolExecutor(1) as pool:
+        ran = pool.submit(given, *model, A_KEY=KEY)
         try:
-            lock(descriptor)
-            seen.append(False)
-        except BlockingIOError:
-            seen.append(True)
+            wait_until(waits)
+            (home / "config.yaml").write_text("agent: {max_turns: 3}\n")
         finally:
             os.close(descriptor)
-        return planned_files(of, *rest)
-
-    monkeypatch.setattr(choices, "planned_files", planned)
-    assert (
-        given("--provider", "openai", "--model", "x", "--key-env", "A_KEY", "--skip-test", A_KEY=KEY).returncode == 0
-    )
-    assert seen[-1]
+        assert ran.result().returncode == 0
+    assert settings(home)["agent"] == {"max_turns": 3}
+    assert settings(home)["model"]["default"] == "x"
 
 
 def test_a_model_that_does_not_answer_is_told_before_anything_is_written(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import os
 import sys
@@ -104,18 +103,10 @@ def test_settings_that_cannot_be_written_leave_the_keyring_as_it_was(home: Path,
     assert keyring.get_password(service(home), "OPENAI_API_KEY") == KEY
 
 
-def test_a_home_that_cannot_be_written_leaves_the_keyring_as_it_was(
-    home: Path, given: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "acp_adapter.cli.setup.config_files.replace_files", functools.partial(_refused, OSError(28, "full"))
-    )
+def test_a_home_that_cannot_be_written_leaves_the_keyring_as_it_was(home: Path, given: Run) -> None:
+    (home / "config.yaml").mkdir()
     assert given("--key-stdin", "--key-store", "keyring", stdin=KEY) == 1
     assert keyring.get_password(service(home), "OPENAI_API_KEY") is None
-
-
-def _refused(problem: OSError, _files: object) -> None:
-    raise problem
 
 
 def test_at_a_terminal_a_keyring_is_offered_only_where_there_is_one(home: Path) -> None:

@@ -72,9 +72,9 @@ def test_claude_on_vertex_is_asked_in_the_project_of_the_address_or_of_the_sign_
     assert "model" not in request.body
 
 
-def test_without_a_project_vertex_is_not_asked(model_server, connect, ask, monkeypatch):
-    provider = connect(VERTEX)
-    monkeypatch.setattr(provider._sign_in, "access", lambda: signing.Access(TOKEN))
+def test_without_a_project_vertex_is_not_asked(model_server, connect, ask, tmp_path):
+    provider, account = connect(VERTEX), tmp_path / "service-account.json"
+    account.write_text(json.dumps(json.loads(account.read_text()) | {"project_id": None}))
     with pytest.raises(SettingsError, match="ANTHROPIC_VERTEX_PROJECT_ID"):
         ask(provider)
     assert model_server.requests == []

@@ -19,7 +19,7 @@ def test_threads_get_it_in_the_order_in_which_they_asked():
     for number in range(8):
         threads.append(threading.Thread(target=work, args=(number,)))
         threads[-1].start()
-        wait_until(lambda count=number + 1: len(lock._waiting) == count)
+        wait_until(lambda count=number + 1: lock.waiting == count)
     lock.release()
     for thread in threads:
         thread.join(30)
@@ -31,7 +31,7 @@ def test_a_thread_that_takes_it_at_once_again_comes_after_those_who_wait():
     lock.acquire(0)
     other = threading.Thread(target=lambda: (lock.acquire(30), order.append("other"), lock.release()))
     other.start()
-    wait_until(lambda: lock._waiting)
+    wait_until(lambda: lock.waiting)
     lock.release()
     assert lock.acquire(30)
     order.append("greedy")

@@ -9,12 +9,12 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
 from agent_core.errors import StoreError
-from agent_core.sessions import store_errors
 from agent_core.sessions.database import Database
 from agent_core.sessions.schema import (
     APPLICATION_ID,
@@ -280,7 +280,7 @@ def test_a_file_that_is_locked_for_a_moment_is_opened_once_it_is_free(path, monk
     holder.execute("BEGIN IMMEDIATE")
     holder.execute("COMMIT")
     waits = []
-    monkeypatch.setattr(store_errors.time, "sleep", lambda seconds: (waits.append(seconds), holder.close()))
+    monkeypatch.setattr(time, "sleep", lambda seconds: (waits.append(seconds), holder.close()))
     with opened(path) as database:
         use(database)
     assert waits

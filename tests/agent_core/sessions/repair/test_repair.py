@@ -323,7 +323,7 @@ def test_a_search_index_that_cannot_be_opened_is_made_anew_in_place(path, record
 
 
 def test_a_big_search_index_is_examined_in_place_unless_sessions_are_in_use(path, monkeypatch):
-    monkeypatch.setattr("agent_core.sessions.repair._MOST_COPIED", 1)
+    monkeypatch.setattr("agent_core.sessions.repair.MOST_COPIED", 1)
     assert examine(path, now=NOW).problems == ()
     holder = ProcessIdentity.current("hermes-acp").holder(NOW + 60)
     with plain(path) as connection:

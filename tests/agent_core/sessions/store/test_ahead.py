@@ -70,7 +70,7 @@ def _same_session(desk: Desk) -> None:
     desk.store.begin_turn("s", "t1b")
     desk.store.append("s", "t1b", user_message("theirs"))
     desk.store.end_turn("s", "t1b", "end_turn")
-    desk.store._sessions._ahead = None
+    desk.store.forget_ahead("s")
     desk.store.release("s")
 
 

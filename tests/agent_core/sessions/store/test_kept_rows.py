@@ -104,7 +104,7 @@ def test_what_is_damaged_is_set_aside_and_told_and_the_rest_comes_back(desk, dam
 def test_tools_are_written_anew_only_when_they_are_others(desk, monkeypatch):
     tools = EVERYTHING.tools
     written, dumps = [], json.dumps
-    monkeypatch.setattr("agent_core.sessions.rows.json.dumps", lambda value: written.append(value) or dumps(value))
+    monkeypatch.setattr(json, "dumps", lambda value: written.append(value) or dumps(value))
     said = [tools, (*tools,), tools[:1], (*tools[:1], {"name": 1}), (*tools[:1], {"name": True})]
     for number, each in enumerate(said):
         desk.store.keep("s", replace(EVERYTHING, sealed_before=number, tools=each))

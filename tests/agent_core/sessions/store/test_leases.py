@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from dataclasses import asdict, replace
 
 import pytest
@@ -39,7 +40,7 @@ def sleeper():
 def identity_of(pid: int) -> ProcessIdentity:
     """The process as it would name itself."""
     mine = ProcessIdentity.current()
-    start = leases._start_of(pid)
+    start = leases.start_of(pid)
     assert start is not None
     return replace(mine, token="theirs", pid=pid, started=f"{mine.started.rpartition(' ')[0]} {start}")
 
@@ -148,14 +149,14 @@ def test_where_other_machines_may_use_the_file_a_session_at_rest_is_kept_by_its_
 
 
 def test_the_list_of_processes_tells_the_same_as_the_kernel(sleeper):
-    mine = leases._start_from_ps(os.getpid())
+    mine = leases.start_from_ps(os.getpid())
     assert mine
-    assert mine == leases._start_from_ps(os.getpid())
+    assert mine == leases.start_from_ps(os.getpid())
     sleeper.kill()
     os.waitid(os.P_PID, sleeper.pid, os.WEXITED | os.WNOWAIT)
-    assert leases._start_from_ps(sleeper.pid) is None
+    assert leases.start_from_ps(sleeper.pid) is None
     sleeper.wait()
-    assert leases._start_from_ps(sleeper.pid) is None
+    assert leases.start_from_ps(sleeper.pid) is None
 
 
 def test_a_holder_survives_its_row():
@@ -227,7 +228,7 @@ def test_who_cannot_go_on_without_it_waits_longer_for_a_busy_database(desk, monk
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="locked"):
             desk.store.take_lease("s")
-        monkeypatch.setattr("agent_core.sessions.store_errors.time.sleep", lambda _: other.rollback())
+        monkeypatch.setattr(time, "sleep", lambda _: other.rollback())
         desk.store.take_lease("s", PATIENCE)
     assert desk.rows("SELECT holder_token IS NULL FROM sessions") == [(0,)]
 

@@ -86,9 +86,15 @@ def test_a_directory_s_name_is_no_part_of_what_the_engine_is_told(engine):
     assert fields == ["type=bind", f"source={place}", f"target={place}"]
 
 
+def container_of(machine):
+    """What the engine is told to call it."""
+    words = machine.run_arguments()
+    return words[words.index("--name") + 1]
+
+
 def test_containers_of_other_users_and_of_other_spaces_of_processes_are_nobody_s_leftovers(engine, monkeypatch):
     def host():
-        return DockerMachine(Box("some:1"), program=str(engine.program))._name.split("-")[2]
+        return container_of(DockerMachine(Box("some:1"), program=str(engine.program))).split("-")[2]
 
     own = host()
     assert own == host()
@@ -138,7 +144,7 @@ def test_a_container_that_is_kept_is_stopped_and_started_again(engine, side_of):
 
 def test_what_processes_that_are_gone_left_behind_is_removed(engine, side_of):
     side = side_of()
-    own = side.link.machine._name
+    own = container_of(side.link.machine)
     host = own.split("-")[2]
     ended = subprocess.Popen(["true"])
     ended.wait()
@@ -189,7 +195,7 @@ def test_the_engines_program_gets_no_key_of_ours_but_what_the_settings_forward(e
     monkeypatch.setenv("DEPLOY_TOKEN", "forwarded")
     around = {"OPENAI_API_KEY": "ours", "DOCKER_HOST": "unix:///x", "DOCKER_AUTH_CONFIG": "theirs"}
     machine = DockerMachine(Box("some:1", forwarded=("DEPLOY_TOKEN",)), program=str(engine.program), variables=around)
-    assert machine._environment() == {
+    assert machine.environment() == {
         "DOCKER_HOST": "unix:///x",
         "DOCKER_AUTH_CONFIG": "theirs",
         "DEPLOY_TOKEN": "forwarded",

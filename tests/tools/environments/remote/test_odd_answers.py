@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.local_machine import LocalMachine
+from tests.support.memory import memory_kept
 from tools.environments.guardian import Guardian
+from tools.environments.remote import connection
 from tools.environments.remote.connection import TooMuch, exchanged
 from tools.environments.remote.scripts import Framing
 from tools.environments.remote.session import FarSide
@@ -104,7 +106,7 @@ def test_a_program_that_prints_without_an_end_is_not_read_to_it() -> None:
 
 
 def test_a_script_that_prints_without_an_end_is_an_error(side: FarSide, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchanged, "__defaults__", (100_000,))
+    monkeypatch.setattr(connection, "MOST_BYTES", 100_000)
     with pytest.raises(CommandError, match="does not answer as expected"):
         side.link.output_of("yes")
     assert side.link.output_of("echo still there") == b"still there\n"
@@ -132,9 +134,10 @@ def test_a_program_that_does_not_end_is_given_up() -> None:
 
 def test_a_greeting_without_an_end_is_not_kept() -> None:
     framing = Framing("tok")
-    for _ in range(100):
-        assert framing.feed(b"x" * 65_536) == b""
-    assert len(framing._held) < 1_000_000
+    with memory_kept() as kept:
+        for _ in range(100):
+            assert framing.feed(b"x" * 65_536) == b""
+        assert kept() < 1_000_000
     assert framing.feed(b"\0tok:begun 7\0out") == b"out"
     assert framing.pid == 7
 
@@ -143,9 +146,10 @@ def test_a_greeting_without_an_end_is_not_kept() -> None:
 def test_a_report_without_an_end_is_not_kept() -> None:
     framing = Framing("tok")
     framing.feed(b"\0tok:begun 7\0out\0tok:report\0")
-    for _ in range(300):
-        framing.feed(b"x" * 65_536)
-    assert len(framing._behind) < 17_000_000
+    with memory_kept() as kept:
+        for _ in range(300):
+            framing.feed(b"x" * 65_536)
+        assert kept() < 19_000_000
     framing.feed(b"\0tok:exit 3\0")
     assert framing.status == 3
     assert framing.report == b""

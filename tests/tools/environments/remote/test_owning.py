@@ -27,6 +27,6 @@ def test_what_a_process_that_is_gone_has_named_is_left() -> None:
 def test_what_a_machine_of_the_same_name_owns_is_never_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = _of_a_process_that_is_gone()
     (tmp_path / "machine-id").write_text("0123456789abcdef\n")
-    monkeypatch.setattr(scripts, "_MACHINE_IDS", (tmp_path / "none", tmp_path / "machine-id"))
+    monkeypatch.setattr(scripts, "MACHINE_IDS", (tmp_path / "none", tmp_path / "machine-id"))
     assert not is_left(name)
     assert not name.startswith(own_prefix())

@@ -320,11 +320,11 @@ def test_a_cancel_does_not_wait_for_a_host_that_does_not_answer(what, guardian):
 
 
 def test_a_further_connection_that_is_not_answered_is_given_up(server, guardian, tmp_path, monkeypatch):
-    monkeypatch.setattr("tools.environments.remote.ssh._FURTHER_SECONDS", 0.3)
+    monkeypatch.setattr("tools.environments.remote.ssh.FURTHER_SECONDS", 0.3)
     machine = SshMachine(server.target())
     side = FarSide(machine, guardian)
     run(side, "true", tmp_path)
-    monkeypatch.setattr("tools.environments.remote.ssh._MOST_SESSIONS", 0)
+    monkeypatch.setattr("tools.environments.remote.ssh.MOST_SESSIONS", 0)
     # Nobody takes the connections of a server that is stopped.
     server.process.send_signal(signal.SIGSTOP)
     try:
@@ -332,7 +332,7 @@ def test_a_further_connection_that_is_not_answered_is_given_up(server, guardian,
             side.link.start("true", Streams())
     finally:
         server.process.send_signal(signal.SIGCONT)
-    assert len(machine._masters) == 1
+    assert machine.connections == 1
     side.close()
 
 

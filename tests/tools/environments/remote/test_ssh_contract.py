@@ -35,9 +35,10 @@ def side(server):
 def plain_side(server):
     """As on a machine with neither python3 nor ripgrep."""
     guardian = Guardian()
-    side = FarSide(SshMachine(server.target()), guardian, LIMITS, files_by="sh")
-    facts = side.facts()
-    side.environment._facts = replace(facts, programs=facts.programs - {"rg"}, python=None)
+    asked = FarSide(SshMachine(server.target()), guardian)
+    facts = replace(asked.facts(), programs=asked.facts().programs - {"rg"}, python=None)
+    asked.close()
+    side = FarSide(SshMachine(server.target()), guardian, LIMITS, files_by="sh", facts=facts)
     yield side
     side.close()
     guardian.kill_all()

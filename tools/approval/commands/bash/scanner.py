@@ -120,7 +120,6 @@ class Lexer:
 
 
 # The skeleton of a script: its text with each word blotted out, so that the grammar sees only what joins the words.
-#
 # Heredocs, comments and continued lines are taken out of the text, so that places in text and skeleton are the same.
 
 _KEYWORD = re.compile(

@@ -136,7 +136,6 @@ def _meant(found: re.Match[str]) -> str:
 
 
 # Cuts a script into names, texts, regular expressions and marks, so that data is told from code.
-#
 # What is interpolated into a text is code: its tokens follow those of the text.
 
 _MAX_DEPTH = 10

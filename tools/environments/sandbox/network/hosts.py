@@ -146,7 +146,6 @@ class NetworkGuard(Protocol):
 
 
 # Package registries: what builds fetch from. They are reached without a question, on the ports 80 and 443.
-#
 # A host is here if it hands out packages, and if what a command sends there is read by the registry alone. None of
 # them is a drop box for anybody, but a command that has an account's token can publish there, and whoever runs the
 # host sees what is asked for. So hosts on which anybody's files or programs live (object stores, code forges, content

@@ -89,10 +89,10 @@ def _listening_on(family: int, port: int) -> list[int]:
         entries = (_TCP_ENTRY.unpack_from(body) for body in dump(question))
         return [number for found, number in entries if found == place]
     except OSError:
-        return _from_table(_TABLES[socket.AddressFamily(family)], port)
+        return from_table(_TABLES[socket.AddressFamily(family)], port)
 
 
-def _from_table(table: str, port: int) -> list[int]:
+def from_table(table: str, port: int) -> list[int]:
     """For kernels that were built without the question about TCP."""
     ending = f":{port:04X}"
     if table.endswith("6") and not Path(table).exists():
@@ -241,7 +241,6 @@ def is_of_this_machine(address: IPAddress) -> bool:
 
 
 # The fence: a program's socket listens so that only this machine reaches it, whatever address it is bound to.
-#
 # The program must not do it itself: its socket could be another one by then, with no fence around it. A filter on the
 # socket (socket(7), SO_ATTACH_FILTER) sees every packet before a connection comes of it; connections that are
 # accepted have it, too, and the program cannot take it off.

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.doctor import installation as checks
 from acp_adapter.cli.doctor.installation import check_editors
 from acp_adapter.cli.editors import EDITORS, enter, known_in, own_command, planned_entry
 
@@ -96,4 +95,3 @@ def test_the_older_form_of_an_entry_is_understood(zed):
 def test_comments_of_start_up_files_are_no_entries(tmp_path):
     (tmp_path / ".emacs").write_text(';; (setq x \'("hermes-acp"))\n(setq y "about hermes")\n')
     assert known_in(BY_NAME["emacs"], tmp_path) == ()
-    assert checks._EDITOR == "editor"

@@ -1,5 +1,6 @@
 """Python, the packages, and whose modules are loaded under our names."""
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -9,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import acp_adapter
-from acp_adapter.cli.doctor import report
 from acp_adapter.cli.doctor.installation import check_packages, check_python, is_within
 from acp_adapter.cli.doctor.report import check_imports, foreign_packages
 
@@ -91,7 +91,7 @@ def test_files_that_another_distribution_put_under_our_names_are_told(monkeypatc
 
 
 def test_a_package_that_is_not_there_is_told(monkeypatch):
-    monkeypatch.setattr(report, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert all("not there" in finding.text for finding in foreign_packages())
 
 

@@ -3,7 +3,6 @@
 import pytest
 
 from acp_adapter.cli.doctor.installation import check_git, check_search
-from tools.environments import search_process
 
 
 @pytest.fixture
@@ -21,8 +20,8 @@ def test_what_is_there_is_told_with_its_version(case):
         assert finding.facts["version"][0].isdigit()
 
 
-def test_no_ripgrep_is_a_warning(case, monkeypatch):
-    monkeypatch.setattr(search_process, "search_program", search_process.substitute)
+@pytest.mark.usefixtures("no_ripgrep")
+def test_no_ripgrep_is_a_warning(case):
     (finding,) = check_search(case())
     assert finding.state == "warn"
     assert "a substitute searches" in finding.text

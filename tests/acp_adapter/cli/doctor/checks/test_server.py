@@ -5,7 +5,6 @@ import sys
 
 import pytest
 
-from acp_adapter.cli import editors
 from acp_adapter.cli.doctor import installation as checks
 from acp_adapter.cli.doctor.installation import check_server
 
@@ -23,10 +22,13 @@ def _the_machine_may_be_busy(monkeypatch):
 
 @pytest.fixture
 def started_by(tmp_path, monkeypatch):
-    def started_by(program: str) -> None:
-        file = tmp_path / "server.py"
-        file.write_text(program)
-        monkeypatch.setattr(editors, "own_command", lambda *_: (sys.executable, "-S", str(file)))
+    python = sys.executable
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+
+    def started_by(program: str, interpreter: str = f"{python} -S") -> None:
+        file = tmp_path / "hermes-acp"
+        file.write_text(f"#!{interpreter}\n{program}")
+        file.chmod(0o755)
 
     return started_by
 
@@ -84,8 +86,8 @@ def test_words_on_stderr_are_a_warning(case, started_by):
     assert found(case)["server"].state == "warn"
 
 
-def test_a_program_that_is_not_there_is_told(case, monkeypatch):
-    monkeypatch.setattr(editors, "own_command", lambda *_: ("/nowhere/hermes-acp",))
+def test_a_program_that_is_not_there_is_told(case, started_by):
+    started_by("", "/nowhere/python")
     (finding,) = check_server(case())
     assert finding.state == "fail"
     assert "could not be started" in finding.text

@@ -64,7 +64,7 @@ def test_what_cannot_be_mended_does_not_keep_the_rest_from_it(case, home, monkey
     def broken(*_):
         raise PermissionError(errno.EACCES, "Permission denied", "/x")
 
-    monkeypatch.setitem(fixes._MENDERS, "leftovers", broken)
+    monkeypatch.setitem(fixes.MENDERS, "leftovers", broken)
     home.chmod(0o755)
     done = list(fixes.mend(case(), NOBODY))
     assert [(each.check, each.done, each.harm) for each in done] == [

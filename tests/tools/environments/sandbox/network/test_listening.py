@@ -29,7 +29,7 @@ def test_the_sockets_of_a_port_are_found_in_both_ways(family: int, address: str,
     with socket.create_server((address, 0), family=family) as server:
         port = server.getsockname()[1]
         assert sockets.listening_on(port) == {number_of(server)}
-        assert sockets._from_table(table, port) == [number_of(server)]
+        assert sockets.from_table(table, port) == [number_of(server)]
     assert sockets.listening_on(port) == frozenset()
 
 
