@@ -30,9 +30,9 @@ _SYSTEM_CALLS = ("write", "send", "receive", "wait")
 
 _BUDGETS: Mapping[str, float] = {
     # Of Python source. What is loaded while the person types is not in them, if an answer does not need it.
-    "bytes of our code that initialize needs": 194_000,
-    "bytes of our code that session/new needs": 562_000,
-    "bytes of our code that the first request needs": 3_500_000,
+    "bytes of our code that initialize needs": 186_000,
+    "bytes of our code that session/new needs": 560_000,
+    "bytes of our code that the first request needs": 3_490_000,
     # With room for other versions of Python and of the packages.
     "bytes of others' code that initialize needs": 900_000,
     "bytes of others' code that session/new needs": 4_000_000,
