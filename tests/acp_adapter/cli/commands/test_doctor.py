@@ -353,7 +353,8 @@ def test_a_backend_that_comes_as_a_plugin_is_looked_at_and_told_to_be_experiment
 
 def test_a_backend_whose_sdk_is_not_installed_is_named_with_its_install_line(home, looks, monkeypatch):
     monkeypatch.setitem(sys.modules, "modal", ModuleType("modal"))
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "modal" else found(name))
     configure(home, {"terminal": {"backend": "modal"}})
     code, out, _ = looks("terminal", check_elsewhere)
     forget_backend("modal")
