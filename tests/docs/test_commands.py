@@ -88,7 +88,6 @@ class Desk:
         return str(json.loads(self.run("hermes-acp sessions list --json").stdout)[0]["id"])
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("page", _PAGES)
 def test_the_commands_of_a_page_do_what_they_say(page: str, home: Path) -> None:
     desk = Desk(home)

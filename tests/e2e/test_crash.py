@@ -124,7 +124,7 @@ async def _one_turn(agent: Editor, session: str, token: str, chaos: Chaos) -> No
     chaos.lived.sent.append(token)
     turn = agent.begin_prompt(session, prompt)
     if chaos.ends_well() and mode == "dont_ask":
-        assert (await agent.answer(turn, timeout=30))["stopReason"] == "end_turn"
+        assert (await agent.answer(turn))["stopReason"] == "end_turn"
         chaos.lived.finished.append(token)
     else:
         await chaos.moment(agent, session)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import EditorFactory
+from tests.support.waiting import PATIENCE
 
 _NAMES = ("tools/__init__.py", "agent_core/__init__.py", "yaml.py", "acp.py", "json.py", "pydantic.py", "openai.py")
 
@@ -51,7 +52,7 @@ def test_a_python_path_that_names_the_working_directory_is_no_way_in(trap: Path)
         env={**os.environ, "PYTHONPATH": "."},
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=PATIENCE,
         check=False,
     )
     # Python itself loads nothing of the traps before main runs but what its own start needs.

@@ -80,7 +80,6 @@ async def _terminate(editor: Editor) -> None:
     await editor.exit_code(30)
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("end", [_kill, _terminate])
 async def test_after_a_process_ended_in_mid_answer_its_model_knows_what_was_seen(
     editor: EditorFactory, home: Path, workspace: Path, server: ModelServer, end: Callable[[Editor], Awaitable[None]]

@@ -71,7 +71,7 @@ class Session:
     async def load(self) -> None:
         params = {"sessionId": self.id, "cwd": str(self.workspace), "mcpServers": []}
         # A thousand updates, from a process that has just begun.
-        await self.editor.request("session/load", params, timeout=60)
+        await self.editor.request("session/load", params)
 
     async def say(self, *replies: Reply, text: str = "", session: str = "") -> str:
         """One turn, whose breaks of the cached beginning are compressions of the conversation."""

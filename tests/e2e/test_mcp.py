@@ -56,5 +56,5 @@ async def test_a_server_that_is_killed_comes_back_and_all_are_gone_with_the_proc
         second = await _pid(agent, session)
     assert "still here" in await _said(agent, session, "echo", text="still here")
     agent.close_stdin()
-    assert await agent.exit_code(timeout=10) == 0
+    assert await agent.exit_code() == 0
     await asyncio.to_thread(wait_until, lambda: has_ended(second))

@@ -34,7 +34,7 @@ async def test_end_of_input_ends_the_process_and_its_commands(editor: EditorFact
     agent = await editor("--offline")
     pids = await _running_command(agent, workspace)
     agent.close_stdin()
-    assert await agent.exit_code(timeout=30) == 0
+    assert await agent.exit_code() == 0
     await _all_end(pids)
 
 
@@ -45,7 +45,7 @@ async def test_a_broken_pipe_ends_the_process_and_its_commands(editor: EditorFac
     agent.close_stdout()
     await agent.stdout_closed()
     agent.begin("session/new", {"cwd": str(workspace), "mcpServers": []})  # its answer finds the pipe broken
-    assert await agent.exit_code(timeout=30) == 0
+    assert await agent.exit_code() == 0
     await _all_end(pids)
 
 
@@ -75,7 +75,7 @@ async def test_end_of_input_with_a_full_unread_stdout_ends_the_process(
     # What was written so far fills the pipe; the rest waits inside.
     await asyncio.to_thread(wait_until, lambda: _blocked_in_write(agent))
     agent.close_stdin()
-    assert await agent.exit_code(timeout=30) == 0
+    assert await agent.exit_code() == 0
 
 
 def _blocked_in_write(agent: Editor) -> bool:
@@ -107,11 +107,11 @@ async def test_the_process_ends_even_while_a_permission_question_is_open(
     agent.begin_prompt(session, "write new.txt text")
     await agent.wait_for_call("session/request_permission")
     agent.close_stdin()
-    assert await agent.exit_code(timeout=30) == 0
+    assert await agent.exit_code() == 0
     assert not (workspace / "new.txt").exists()
 
 
 async def test_end_of_input_before_any_message_ends_the_process(editor: EditorFactory) -> None:
     agent = await editor("--offline")
     agent.close_stdin()
-    assert await agent.exit_code(timeout=30) == 0
+    assert await agent.exit_code() == 0

@@ -34,7 +34,6 @@ def _told(request: Recorded) -> str:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(240)
 async def test_a_prompt_that_no_hook_has_judged_is_judged_before_any_model_sees_it(
     editor: EditorFactory, home: Path, workspace: Path
 ) -> None:
@@ -57,7 +56,6 @@ async def test_a_prompt_that_no_hook_has_judged_is_judged_before_any_model_sees_
 
 
 @pytest.mark.long
-@pytest.mark.timeout(240)
 async def test_one_that_hooks_let_is_told_with_the_next(editor: EditorFactory, home: Path, workspace: Path) -> None:
     with ModelServer(default=lambda _: Reply("Fine.")) as server:
         use_model(home, server, hooks={"UserPromptSubmit": [{"command": _SLOW}]})
@@ -74,7 +72,6 @@ async def test_one_that_hooks_let_is_told_with_the_next(editor: EditorFactory, h
 
 
 @pytest.mark.long
-@pytest.mark.timeout(240)
 async def test_a_prompt_that_waits_for_the_sessions_servers_outlasts_a_kill(
     editor: EditorFactory, home: Path, workspace: Path
 ) -> None:

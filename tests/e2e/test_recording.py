@@ -14,6 +14,7 @@ from acp_adapter.cli.inspect.recordings import read_recordings
 from tests.e2e.conftest import EditorFactory
 from tests.support.browser import CONTRASTS, MISSING, Browser, find_browser
 from tests.support.recordings import sample_lines
+from tests.support.waiting import PATIENCE
 
 in_a_browser = pytest.mark.skipif(find_browser() is None, reason=MISSING)
 SHOWN = "[...document.querySelectorAll('.row')].filter((row) => row.checkVisibility()).map((row) => row.id)"
@@ -38,7 +39,7 @@ def test_a_recording_that_cannot_be_written_is_told_before_anything_starts(home:
     path = tmp_path / "no" / "such" / "folder.jsonl"
     ran = subprocess.run(
         [sys.executable, "-P", "-m", "acp_adapter", "--offline", "--record", str(path)],
-        check=False, env=os.environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30,
+        check=False, env=os.environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
     )  # fmt: skip
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "--record" in ran.stderr

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.waiting import PATIENCE
+
 
 def test_requests_from_a_file_are_all_answered_into_a_file(tmp_path: Path, workspace: Path) -> None:
     requests = [
@@ -22,7 +24,7 @@ def test_requests_from_a_file_are_all_answered_into_a_file(tmp_path: Path, works
             [sys.executable, "-P", "-m", "acp_adapter", "--offline"],
             stdin=stdin,
             stdout=stdout,
-            timeout=20,
+            timeout=PATIENCE,
             check=False,
         )
     answers = {answer["id"]: answer for answer in map(json.loads, target.read_text().splitlines()) if "id" in answer}

@@ -58,7 +58,7 @@ async def test_a_flood_to_an_editor_that_stopped_reading_is_bounded_and_complete
     await _quiet(agent)
     assert _resident(agent) - before < 30_000, "kB more while nobody reads"
     agent.resume_reading()
-    assert (await agent.answer(turn, timeout=30))["stopReason"] == "end_turn"
+    assert (await agent.answer(turn))["stopReason"] == "end_turn"
     assert agent.text(session) == "warm\n" + "".join(f"{piece:07d} " for piece in range(_PIECES))
 
 

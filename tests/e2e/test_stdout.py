@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import EditorFactory
+from tests.support.waiting import PATIENCE
 
 _NOISE = "; ".join(
     (
@@ -108,7 +109,7 @@ def test_a_library_that_prints_while_it_is_loaded_does_not_reach_the_protocol(tm
             [sys.executable, "-P", "-m", "acp_adapter", "--offline"],
             stdin=stdin,
             capture_output=True,
-            timeout=20,
+            timeout=PATIENCE,
             check=False,
             env={**os.environ, "PYTHONPATH": str(site)},
         )

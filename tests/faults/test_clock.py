@@ -10,7 +10,6 @@ _DAY = 86_400
 
 
 @pytest.mark.long
-@pytest.mark.timeout(90)
 @pytest.mark.parametrize("days", [1, -1])
 async def test_a_clock_that_jumps_changes_no_order_and_ends_nothing(stage: Stage, days: int) -> None:
     stage.clock = stage.scratch / "clock"
@@ -46,7 +45,6 @@ async def test_a_clock_that_jumps_changes_no_order_and_ends_nothing(stage: Stage
 
 
 @pytest.mark.long
-@pytest.mark.timeout(90)
 async def test_a_killed_process_with_a_clock_that_was_ahead_holds_no_session(stage: Stage) -> None:
     stage.clock = stage.scratch / "clock"
     stage.clock.write_text(str(30 * _DAY))

@@ -20,7 +20,6 @@ _PAGE = 4096
 
 
 @pytest.mark.long
-@pytest.mark.timeout(90)
 async def test_a_database_that_another_program_holds_delays_only_what_is_stored(stage: Stage) -> None:
     agent = await stage.start()
     await stage.open(agent)
@@ -39,14 +38,12 @@ async def test_a_database_that_another_program_holds_delays_only_what_is_stored(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("number", range(20))
 async def test_whatever_page_is_damaged_it_is_told_and_mended(stage: Stage, number: int) -> None:
     await _damage_and_mend(stage, random.Random(f"{SEED} {number}"))
 
 
 @pytest.mark.long
-@pytest.mark.timeout(90)
 async def test_a_damaged_page_is_told_and_mended(stage: Stage) -> None:
     await _damage_and_mend(stage, random.Random(SEED))
 
@@ -97,7 +94,6 @@ async def _damage_and_mend(stage: Stage, chance: random.Random) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(90)
 async def test_without_its_log_of_changes_a_database_is_what_the_last_checkpoint_made(stage: Stage) -> None:
     agent = await stage.start()
     await stage.open(agent)

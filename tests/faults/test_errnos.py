@@ -35,7 +35,6 @@ def told(agent: Editor, since: int) -> str:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(90)
 @pytest.mark.parametrize("code", _CODES)
 async def test_a_home_that_takes_nothing_for_a_while_loses_nothing(stage: Stage, code: str) -> None:
     agent = await stage.start(*takes_nothing(stage.home, code))
@@ -61,7 +60,6 @@ async def test_a_home_that_takes_nothing_for_a_while_loses_nothing(stage: Stage,
 
 
 @pytest.mark.long
-@pytest.mark.timeout(90)
 @pytest.mark.parametrize("code", _CODES)
 async def test_a_workspace_that_takes_nothing_stays_as_it_is_and_the_model_is_told(stage: Stage, code: str) -> None:
     agent = await stage.start(*takes_nothing(stage.workspace, code), *_at_descriptors(code))
@@ -94,7 +92,6 @@ def _at_descriptors(code: str) -> list[Fault]:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(90)
 async def test_without_descriptors_the_turn_ends_readably_and_the_next_one_works(stage: Stage) -> None:
     agent = await stage.start()
     await stage.open(agent)
@@ -105,7 +102,7 @@ async def test_without_descriptors_the_turn_ends_readably_and_the_next_one_works
     most = max(int(entry.name) for entry in Path(f"/proc/{pid}/fd").iterdir()) + 1
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, usual[1]))
     free = [number for number in range(most) if not Path(f"/proc/{pid}/fd/{number}").exists()]
-    await stage.say(agent, "read sums.py\nrun echo ran\nwrite made.txt text\nsay Under.", timeout=60)
+    await stage.say(agent, "read sums.py\nrun echo ran\nwrite made.txt text\nsay Under.")
     resource.prlimit(pid, resource.RLIMIT_NOFILE, usual)
     assert "Traceback" not in told(agent, since), free
     assert "files: None" not in told(agent, since)

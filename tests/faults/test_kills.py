@@ -20,14 +20,12 @@ _A_FEW = 5
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", POINTS)
 async def test_whatever_was_acknowledged_outlasts_a_kill(stage: Stage, name: str) -> None:
     await _kill_at(stage, POINTS[name])
 
 
 @pytest.mark.long
-@pytest.mark.timeout(90)
 @pytest.mark.parametrize("number", range(_A_FEW))
 async def test_a_kill_at_one_of_the_points_loses_nothing(stage: Stage, number: int) -> None:
     name = random.Random(SEED).sample(list(POINTS), _A_FEW)[number]

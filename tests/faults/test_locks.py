@@ -56,7 +56,6 @@ def _spooled(stage: Stage) -> list[Path]:
     return sorted((stage.home / "unsaved").glob("*"))
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "work",
     [
@@ -80,7 +79,6 @@ async def test_what_a_turn_changes_that_begins_under_a_lock_can_be_taken_back(st
 
 
 @pytest.mark.long
-@pytest.mark.timeout(60)
 async def test_an_undo_of_a_turn_that_is_not_stored_yet_says_so_and_changes_nothing(stage: Stage) -> None:
     agent = await _begun(stage)
     before = stage.files()
@@ -93,7 +91,6 @@ async def test_an_undo_of_a_turn_that_is_not_stored_yet_says_so_and_changes_noth
 
 
 @pytest.mark.long
-@pytest.mark.timeout(60)
 async def test_a_short_turn_that_ends_unsaved_says_so_and_one_that_is_saved_does_not(stage: Stage) -> None:
     agent = await _begun(stage)
     with locked(stage):
@@ -105,7 +102,6 @@ async def test_a_short_turn_that_ends_unsaved_says_so_and_one_that_is_saved_does
 
 
 @pytest.mark.long
-@pytest.mark.timeout(60)
 async def test_a_lock_that_outlives_the_end_of_input_for_seconds_loses_nothing(stage: Stage) -> None:
     agent = await _begun(stage)
     with locked(stage) as holder:
@@ -122,7 +118,6 @@ async def test_a_lock_that_outlives_the_end_of_input_for_seconds_loses_nothing(s
 
 
 @pytest.mark.long
-@pytest.mark.timeout(90)
 @pytest.mark.parametrize("still", [False, True])
 async def test_what_is_unsaved_at_the_end_is_taken_in_by_the_next_start(stage: Stage, *, still: bool) -> None:
     """`still`: when the next one starts, the lock still holds."""
@@ -160,7 +155,6 @@ async def _goes_on(stage: Stage) -> None:
     await again.close(expect=0)
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "sent",
     [
@@ -187,7 +181,6 @@ async def test_a_signal_that_ends_the_process_stores_what_was_shown(stage: Stage
 
 
 @pytest.mark.long
-@pytest.mark.timeout(60)
 async def test_a_signal_under_a_lock_stores_what_was_shown_too(stage: Stage) -> None:
     agent = await _begun(stage)
     with locked(stage) as holder:
@@ -205,7 +198,6 @@ async def test_a_signal_under_a_lock_stores_what_was_shown_too(stage: Stage) -> 
 
 
 @pytest.mark.long
-@pytest.mark.timeout(60)
 async def test_a_prompt_at_a_terminal_says_that_its_session_is_not_saved(stage: Stage) -> None:
     agent = await _begun(stage)
     await agent.close(expect=0)
@@ -337,7 +329,6 @@ async def _under_random_locks(stage: Stage, turns: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(240)
 async def test_turns_under_random_locks_have_an_exact_history_and_an_exact_undo(stage: Stage) -> None:
     await _under_random_locks(stage, _SHORT)
 

@@ -27,7 +27,7 @@ async def _whole_turn(stage: Stage, *faults: Fault, signals: bool) -> None:
     stage.arguments = ("--offline", "--record", str(recording))
     agent = await stage.start(*faults, armed=True, signals=signals)
     await stage.open(agent)
-    assert _TEXT[:2_000] in await stage.say(agent, _WORK, timeout=90)
+    assert _TEXT[:2_000] in await stage.say(agent, _WORK)
     assert {card["status"] for card in agent.cards(stage.session).values()} == {"completed"}
     assert "/outputs/" in json.dumps(agent.cards(stage.session))
     await agent.close(expect=0, within=30)
@@ -48,12 +48,10 @@ async def _whole_turn(stage: Stage, *faults: Fault, signals: bool) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(180)
 async def test_reads_and_writes_that_do_a_part_lose_nothing_of_a_turn(stage: Stage) -> None:
     await _whole_turn(stage, *_CALLS, signals=False)
 
 
 @pytest.mark.long
-@pytest.mark.timeout(180)
 async def test_signals_that_interrupt_every_call_change_nothing_of_a_turn(stage: Stage) -> None:
     await _whole_turn(stage, signals=True)

@@ -67,7 +67,7 @@ async def _model_faults(home: Path, workspace: Path, turns: int) -> None:
 async def _outcome_of(agent: Editor, session: str, prompt: str) -> str:
     """How the turn stopped, or the words of its error."""
     try:
-        return str((await agent.prompt(session, prompt, timeout=60))["stopReason"])
+        return str((await agent.prompt(session, prompt))["stopReason"])
     except RpcError as problem:
         return problem.message
 

@@ -51,7 +51,6 @@ def test_some_lines_of_any_kind(home: Path, workspace: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.long
-@pytest.mark.timeout(240)
 def test_thousands_of_lines_of_any_kind(home: Path, workspace: Path, tmp_path: Path) -> None:
     with _started(home, workspace, tmp_path, f"{SEED}-long") as run:
         plans.random_lines(run, 3_000)

@@ -116,7 +116,6 @@ def test_the_control_of_a_hostile_repository_does_run_its_program(kind: Kind, bu
     assert built.is_sprung, printed
 
 
-@pytest.mark.timeout(180)
 @_long_and_slow(short=_SHORT_FORM)
 async def test_a_hostile_repository_runs_nothing_whatever_a_session_does(
     kind: Kind, site: Site, opened: Opened, has_sandbox: bool, monkeypatch: pytest.MonkeyPatch

@@ -16,6 +16,7 @@ from typing import Any
 
 from acp_adapter.transport import Stdio, Transport
 from acp_adapter.wire_rules import WireRules
+from tests.support.waiting import PATIENCE
 
 
 def unread(fd: int) -> int:
@@ -67,13 +68,13 @@ class RawClient:
         while data:
             data = data[os.write(self.end.writer, data) :]
 
-    def read(self, timeout: float = 10) -> dict[str, Any]:
+    def read(self, timeout: float = PATIENCE) -> dict[str, Any]:
         """The next message of the agent."""
         line = self.read_line(timeout)
         message: dict[str, Any] = json.loads(line, parse_constant=_no_constants)
         return message
 
-    def read_line(self, timeout: float = 10) -> bytes:
+    def read_line(self, timeout: float = PATIENCE) -> bytes:
         deadline = time.monotonic() + timeout
         while b"\n" not in self._rest:
             ready, _, _ = select.select([self.end.reader], [], [], max(0, deadline - time.monotonic()))

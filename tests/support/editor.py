@@ -20,6 +20,7 @@ from tests.support.editor_host import RpcError
 from tests.support.editor_pipes import Inbox, Outbox
 from tests.support.editor_policies import OnPermission, allow
 from tests.support.editor_profiles import JETBRAINS, MINIMAL, PLAIN, PROFILES, ZED, name_of
+from tests.support.waiting import PATIENCE
 
 __all__ = ["JETBRAINS", "MINIMAL", "PLAIN", "PROFILES", "ZED", "AgentGone", "Editor", "Frame", "RpcError"]
 
@@ -116,7 +117,7 @@ class Editor(Connection):
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
         return self.begin("session/prompt", {"sessionId": session_id, "prompt": blocks, **params})
 
-    async def prompt(self, session_id: str, content: Content, timeout: float = 30, **params: Any) -> Any:
+    async def prompt(self, session_id: str, content: Content, timeout: float = PATIENCE, **params: Any) -> Any:
         return await self.answer(self.begin_prompt(session_id, content, **params), "session/prompt", timeout)
 
     def cancel(self, session_id: str) -> None:
@@ -138,7 +139,7 @@ class Editor(Connection):
                 self._answer(request_id, _outcome(option))
 
     async def wait_for_update(
-        self, session_id: str, kind: str, timeout: float = 30, *, since: int = 0, **fields: Any
+        self, session_id: str, kind: str, timeout: float = PATIENCE, *, since: int = 0, **fields: Any
     ) -> dict[str, Any]:
         """The first update of `kind` whose named fields have these values."""
 
@@ -148,7 +149,7 @@ class Editor(Connection):
 
         return (await self.wait_for(fits, timeout, since=since, what=f"{kind} {fields or ''}")).update
 
-    async def wait_for_call(self, method: str, timeout: float = 30, *, since: int = 0) -> Frame:
+    async def wait_for_call(self, method: str, timeout: float = PATIENCE, *, since: int = 0) -> Frame:
         """The agent's first call of `method`."""
         return await self.wait_for(lambda f: not f.ours and f.method == method, timeout, since=since, what=method)
 
@@ -179,7 +180,7 @@ class Editor(Connection):
                 self.process.kill()
         await self.exit_code()
 
-    async def exit_code(self, timeout: float = 30) -> int:
+    async def exit_code(self, timeout: float = PATIENCE) -> int:
         """The process's exit code, once it has ended.
 
         Raises:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from tests.support.editor_frames import Frame, summary
 from tests.support.editor_host import EditorHost, Handler, RpcError
 from tests.support.editor_pipes import Inbox, Outbox
+from tests.support.waiting import PATIENCE
 from tests.support.wire import WireInvariants, WireViolation, parse_line
 
 T = TypeVar("T")
@@ -61,7 +62,7 @@ class Connection:
             self._fail_pending(self._failure or self._gone())
         return answer
 
-    async def request(self, method: str, params: Any = None, timeout: float = 30) -> Any:
+    async def request(self, method: str, params: Any = None, timeout: float = PATIENCE) -> Any:
         """Send a request and wait for its result.
 
         Raises:
@@ -72,7 +73,7 @@ class Connection:
         """
         return await self.answer(self.begin(method, params), method, timeout)
 
-    async def answer(self, begun: asyncio.Future[Any], what: str = "the request", timeout: float = 30) -> Any:
+    async def answer(self, begun: asyncio.Future[Any], what: str = "the request", timeout: float = PATIENCE) -> Any:
         """The result of a request that `begin` sent; raises like `request`."""
         done, _ = await asyncio.wait([begun], timeout=timeout)
         if not done:
@@ -92,7 +93,9 @@ class Connection:
                     self._sent(message)
         self._outbox.write(data)
 
-    async def until(self, condition: Callable[[], T | None], timeout: float = 30, what: str = "the condition") -> T:
+    async def until(
+        self, condition: Callable[[], T | None], timeout: float = PATIENCE, what: str = "the condition"
+    ) -> T:
         """Wait until `condition()` is true, asked again after each message; what it gave."""
         try:
             async with asyncio.timeout(timeout):
@@ -109,7 +112,12 @@ class Connection:
             raise AssertionError(f"{what} did not come in {timeout} s. {self._state()}") from None
 
     async def wait_for(
-        self, predicate: Callable[[Frame], bool], timeout: float = 30, *, since: int = 0, what: str = "the message"
+        self,
+        predicate: Callable[[Frame], bool],
+        timeout: float = PATIENCE,
+        *,
+        since: int = 0,
+        what: str = "the message",
     ) -> Frame:
         """The first of `frames[since:]` that fits, now or later."""
         position = since

@@ -30,6 +30,7 @@ from tests.support.model_replies import (
     ToolCall,
     Usage,
 )
+from tests.support.waiting import PATIENCE
 
 __all__ = [
     "Disconnect",
@@ -44,7 +45,6 @@ __all__ = [
     "Usage",
 ]
 
-_PATIENCE = 30
 MODELS = ("test-model", "other-model")
 
 
@@ -91,14 +91,14 @@ class ModelServer:
         with self._changed:
             self._script.extend(replies)
 
-    def wait_for_request(self, count: int = 1, timeout: float = 30) -> Recorded:
+    def wait_for_request(self, count: int = 1, timeout: float = PATIENCE) -> Recorded:
         """Block until `count` requests have arrived; the last of them."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._arrived >= count, timeout):
                 raise AssertionError(f"{self._arrived} of {count} model requests arrived in {timeout} s")
             return self._requests[count - 1 - self._arrived]
 
-    async def arrived(self, count: int = 1, timeout: float = 30) -> Recorded:  # noqa: ASYNC109 - one spelling for both
+    async def arrived(self, count: int = 1, timeout: float = PATIENCE) -> Recorded:  # noqa: ASYNC109 - one spelling for both
         """The same for a test that runs on the event loop."""
         return await asyncio.to_thread(self.wait_for_request, count, timeout)
 
@@ -250,7 +250,7 @@ class _Handler(BaseHTTPRequestHandler):
         for index, delta in enumerate(answer.deltas[:until]):
             if index == reply.gate_after:
                 self._wait(reply.gate)
-            if reply.pace is not None and not reply.pace.acquire(timeout=_PATIENCE):
+            if reply.pace is not None and not reply.pace.acquire(timeout=PATIENCE):
                 raise ClientGone
             self._events([delta])
         if until is not None:

@@ -9,8 +9,11 @@ from pathlib import Path
 
 from tools.changes.facts import CLOCK_STEP_NS
 
+PATIENCE = 90.0
+"""The seconds after which a test gives up waiting: many, for busy machines; only what fails takes so long."""
 
-def wait_until(predicate: Callable[[], bool], timeout: float = 15.0) -> None:
+
+def wait_until(predicate: Callable[[], bool], timeout: float = PATIENCE) -> None:
     """Return as soon as `predicate` holds; fail after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     pause = threading.Event()
