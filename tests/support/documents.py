@@ -9,6 +9,7 @@ from collections.abc import Sequence
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
 _SLIDE = "http://schemas.openxmlformats.org/presentationml/2006/main"
+_SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006/relationships"
 
 
@@ -62,6 +63,25 @@ def pptx(slides: Sequence[tuple[Sequence[str], str]]) -> bytes:
             link = _link("rId1", "notesSlide", f"../notesSlides/notesSlide{number}.xml")
             parts[f"ppt/slides/_rels/slide{number}.xml.rels"] = _links(link)
             parts[f"ppt/notesSlides/notesSlide{number}.xml"] = _shape("notes", "body", [notes])
+    return zipped(parts)
+
+
+def xlsx(sheets: dict[str, str]) -> bytes:
+    """A workbook: each sheet's `<row>` elements by its name. Style 1 is a date."""
+    names = list(enumerate(sheets, 1))
+    listed = "".join(f'<sheet name="{name}" sheetId="{n}" r:id="rId{n}"/>' for n, name in names)
+    links = "".join(_link(f"rId{n}", "worksheet", f"worksheets/sheet{n}.xml") for n, _ in names)
+    styles = '<cellXfs count="2"><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs>'
+    parts: dict[str, str | bytes] = {
+        "_rels/.rels": _links(_link("rId1", "officeDocument", "xl/workbook.xml")),
+        "xl/workbook.xml": f'<workbook xmlns="{_SHEET}" xmlns:r="{_OFFICE}"><sheets>{listed}</sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": _links(links),
+        "xl/styles.xml": f'<styleSheet xmlns="{_SHEET}">{styles}</styleSheet>',
+    }
+    for n, name in names:
+        parts[f"xl/worksheets/sheet{n}.xml"] = (
+            f'<worksheet xmlns="{_SHEET}"><sheetData>{sheets[name]}</sheetData></worksheet>'
+        )
     return zipped(parts)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import re
 import struct
@@ -16,7 +15,7 @@ import pytest
 
 import tools.read_file  # noqa: F401 - registers the tool
 from agent_core.cancel import CancelToken
-from tests.support.documents import opendocument, pdf, pptx, zipped
+from tests.support.documents import opendocument, pdf, pptx, xlsx, zipped
 from tests.support.tool_context import body_of, call, error_of, make_context, page_of
 from tools.documents.kinds import Document, document_of
 from tools.documents.reading import document_text
@@ -112,22 +111,31 @@ def test_a_word_document_keeps_its_order_of_paragraphs_and_tables(tmp_path: Path
 
 
 def test_a_workbook_is_read_sheet_by_sheet_with_row_numbers(tmp_path: Path):
-    book = library("openpyxl").Workbook()
-    sheet = book.active
-    sheet.title = "Numbers"
-    sheet.append(["name", "value", None])
-    sheet.append([])
-    sheet.append(["two\nlines", 2.5, dt.date(2026, 1, 2)])
-    book.create_sheet("Other")["B1"] = True
-    book.save(tmp_path / "a.xlsx")
-    value = page_of(call(make_context(tmp_path), "read_file", path="a.xlsx"))
+    library("python_calamine")
+    numbers = '<c r="A1" t="inlineStr"><is><t>name</t></is></c><c r="B1"><v>7</v></c><c r="C1"/>'
+    last = (
+        '<c r="A3" t="inlineStr"><is><t>two\nlines</t></is></c><c r="B3"><v>2.5</v></c>'
+        '<c r="C3" s="1"><v>46024</v></c>'
+    )
+    rows = f'<row r="1">{numbers}</row><row r="2"/><row r="3">{last}</row>'
+    value = read(
+        tmp_path, "a.xlsx", xlsx({"Numbers": rows, "Other": '<row r="1"><c r="B1" t="b"><v>1</v></c></row>'})
+    )
     assert value["content"].splitlines() == [
         "1|--- sheet Numbers ---",
-        "2|1: name | value",
+        "2|1: name | 7",
         "3|3: two lines | 2.5 | 2026-01-02",
         "4|--- sheet Other ---",
         "5|1:  | True",
     ]
+
+
+def test_a_workbook_with_a_cell_at_its_far_end_does_not_cost_more_than_its_process(tmp_path: Path):
+    library("python_calamine")
+    far = '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>2</v></c></row>'
+    (tmp_path / "a.xlsx").write_bytes(xlsx({"Far": far}))
+    value = call(make_context(tmp_path), "read_file", path="a.xlsx")
+    assert "too much memory" in value.text
 
 
 def test_what_is_not_installed_is_named_with_the_line_that_installs_it(tmp_path: Path):

@@ -32,8 +32,8 @@ _PDF = Document("pdf", "PDF", "pypdf")
 _ZIPPED = {
     ".docx": Document("docx", "Word document", "docx"),
     ".docm": Document("docx", "Word document", "docx"),
-    ".xlsx": Document("xlsx", "Excel workbook", "openpyxl"),
-    ".xlsm": Document("xlsx", "Excel workbook", "openpyxl"),
+    ".xlsx": Document("xlsx", "Excel workbook", "python_calamine"),
+    ".xlsm": Document("xlsx", "Excel workbook", "python_calamine"),
     ".pptx": Document("pptx", "PowerPoint presentation"),
     ".odt": Document("odf", "OpenDocument text"),
     ".ods": Document("odf", "OpenDocument spreadsheet"),
