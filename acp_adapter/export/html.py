@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 from string import Template
 
-from acp_adapter.export.diffs import Change, change_of
 from acp_adapter.export.markup import (
     NOTHING,
     Html,
+    change_of,
     coloured,
+    counted,
     diff_lines,
     join,
     markdown,
@@ -59,20 +60,20 @@ _MOST_TEXT = 200_000
 
 def card(made: Card) -> Html:
     """A tool call: status, kind, title and duration, and folded below it what it did."""
-    changes = [(diff, change_of(diff.before, diff.after)) for diff in made.diffs]
     sign, word = _SIGNS[made.status]
     head = tag(
         "summary",
         tag("span", text(sign), class_="sign", role="img", aria_label=word),
         tag("span", text(_VERBS.get(made.kind, made.kind)), class_="kind"),
         tag("span", text(made.title), class_="name"),
-        tag("span", join(_card_facts(made, [change for _, change in changes])), class_="facts"),
+        tag("span", join(_card_facts(made)), class_="facts"),
     )
     return tag("details", head, tag("div", join(_body(made)), class_="body"), class_=f"card {made.status}")
 
 
-def _card_facts(made: Card, changes: list[Change]) -> Iterator[Html]:
-    added, removed = sum(change.added for change in changes), sum(change.removed for change in changes)
+def _card_facts(made: Card) -> Iterator[Html]:
+    counts = [counted(change_of(diff.before, diff.after)) for diff in made.diffs]
+    added, removed = sum(more for more, _ in counts), sum(fewer for _, fewer in counts)
     if added:
         yield tag("span", text(f"+{added}"), class_="plus")
     if removed:
@@ -114,11 +115,10 @@ def _shown(shown: Shown, cwd: str) -> Html:
 
 
 def _diff(diff: ShownDiff, cwd: str) -> Html:
-    change = change_of(diff.before, diff.after)
     path = os.path.relpath(diff.path, cwd) if diff.path.is_relative_to(cwd) else str(diff.path)
     word = "new" if diff.before is None else "deleted" if diff.after is None else ""
     head = tag("figcaption", tag("span", text(path)), tag("span", text(word), class_="remark") if word else NOTHING)
-    return tag("figure", head, diff_lines(change), class_="file")
+    return tag("figure", head, diff_lines(change_of(diff.before, diff.after)), class_="file")
 
 
 def _bounded(words: str) -> tuple[str, Html]:

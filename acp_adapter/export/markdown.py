@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from datetime import tzinfo
 
-from acp_adapter.export.diffs import change_of
+from acp_adapter.export.markup import change_of
 from acp_adapter.export.transcript import (
     Answer,
     Card,
@@ -168,7 +168,7 @@ def _shown(shown: Shown, cwd: str) -> str:
         case ShownDiff(path=path, before=before, after=after):
             name = os.path.relpath(path, cwd) if path.is_relative_to(cwd) else str(path)
             old, new = ("/dev/null" if text is None else one_line(name) for text in (before, after))
-            return fenced(f"--- {old}\n+++ {new}\n{safe_text(change_of(before, after).unified())}", "diff")
+            return fenced(f"--- {old}\n+++ {new}\n{safe_text(chr(10).join(change_of(before, after)))}", "diff")
         case ShownOutput(output=output, exit_code=code, signal=signal):
             ended = f"ended by {signal}" if signal else "" if code is None else f"exit code {code}"
             return "\n\n".join(part for part in (fenced(plain_text(output), "text"), ended) if part)

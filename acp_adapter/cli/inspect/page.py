@@ -21,8 +21,7 @@ from acp_adapter.cli.inspect.recordings import (
     text_of,
     unanswered,
 )
-from acp_adapter.export.diffs import change_of
-from acp_adapter.export.markup import NOTHING, Html, diff_lines, join, page_in_frame, resource, tag, text
+from acp_adapter.export.markup import NOTHING, Html, change_of, diff_lines, join, page_in_frame, resource, tag, text
 from acp_adapter.format import duration
 
 # Sizes and spans of time.
