@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 # Python and the packages that this program needs.
 
 _OWN = "hermes-editor-agent"
-_OLDEST = (3, 11)
 _NEEDED = re.compile(r"(?P<name>[A-Za-z0-9._-]+)\s*(?P<bounds>[^;]*)(?:;(?P<marker>.*))?")
 _EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
 _BOUND = re.compile(r"(>=|<)\s*([0-9][0-9.]*)")
@@ -44,15 +43,9 @@ _INSTALL = (
 
 
 def check_python(_: object) -> Iterator[Finding]:
-    """Whether this Python is new enough."""
+    """Which Python this is: another one refuses the program."""
     version = ".".join(map(str, sys.version_info[:3]))
-    text = f"{version}, {sys.executable}"
-    facts: dict[str, Any] = {"version": version, "executable": sys.executable}
-    if sys.version_info[:2] < _OLDEST:
-        step = f"Use Python {'.'.join(map(str, _OLDEST))} or newer."
-        yield failing("python", f"{text}: too old", step, **facts)
-    else:
-        yield well("python", text, **facts)
+    yield well("python", f"{version}, {sys.executable}", version=version, executable=sys.executable)
 
 
 def check_packages(_: object) -> Iterator[Finding]:
@@ -63,39 +56,25 @@ def check_packages(_: object) -> Iterator[Finding]:
         step = "Nothing is wrong if you run it from a checkout. Else install it with uv, pipx or pip."
         yield warning("packages", f"{_OWN} is not installed: which versions it needs is not known", step)
         return
-    wrong = False
     versions: dict[str, str] = {}
-    for need in filter(None, map(_need, needed)):
-        version = _version(need.name)
-        problem = _problem(need, version)
-        if problem is not None:
+    wrong = False
+    for need in filter(None, map(_NEEDED.match, needed)):
+        name, bounds, marker = need["name"], need["bounds"].strip(), need["marker"]
+        extra = _EXTRA.search(marker or "")
+        version = _version(name)
+        if version and is_within(version, bounds):
+            versions[name] = version
+        elif version and not (extra and extra[1] == "dev"):
             wrong = True
-            yield problem
-        elif version:
-            versions[need.name] = version
+            text = f"{name} {version} is installed, {bounds} is needed"
+            step = f"Install it with the extra: «{_OWN}[{extra[1]}]»." if extra else _INSTALL
+            yield warning("packages", text, step, package=name, version=version)
+        elif not version and not marker:
+            wrong = True
+            yield failing("packages", f"{name} is not installed ({bounds} is needed)", _INSTALL, package=name)
     if not wrong:
         told = ", ".join(f"{name} {versions[name]}" for name in _TOLD_VERSIONS if name in versions)
         yield well("packages", f"{len(versions)} are as they should be: {told}", versions=versions)
-
-
-@dataclass(frozen=True, slots=True)
-class _Need:
-    """A package that is needed, or used where it is there. `extra` is the one that brings it."""
-
-    name: str
-    bounds: str
-    optional: bool
-    extra: str
-
-
-def _need(line: str) -> _Need | None:
-    found = _NEEDED.match(line)
-    if found is None:
-        return None
-    extra = _EXTRA.search(found["marker"] or "")
-    name = extra[1] if extra is not None else ""
-    # What those who work on the program need is no concern of its users.
-    return None if name == "dev" else _Need(found["name"], found["bounds"].strip(), bool(found["marker"]), name)
 
 
 def _version(name: str) -> str:
@@ -103,18 +82,6 @@ def _version(name: str) -> str:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return ""
-
-
-def _problem(need: _Need, version: str) -> Finding | None:
-    if not version and not need.optional:
-        return failing(
-            "packages", f"{need.name} is not installed ({need.bounds} is needed)", _INSTALL, package=need.name
-        )
-    if not version or is_within(version, need.bounds):
-        return None
-    text = f"{need.name} {version} is installed, {need.bounds} is needed"
-    step = f"Install it with the extra: «{_OWN}[{need.extra}]»." if need.extra else _INSTALL
-    return warning("packages", text, step, package=need.name, version=version)
 
 
 def is_within(version: str, bounds: str) -> bool:
@@ -477,12 +444,12 @@ def _judged_entry(case: Case, editor: Editor, known: Known, command: Sequence[st
         "entered": True,
         "command": list(known.command),
     }
-    step = f"`hermes-acp doctor --fix` makes it {command[0]}: it shows the change, asks, and keeps a backup."
-    by_hand = f"Write {command[0]} there."
+    setup = f"`hermes-acp setup --editor {editor.name}` makes it {command[0]}: it asks, and keeps a backup."
+    step = setup if known.is_ours else f"Write {command[0]} there."
     if known.program(path) is None:
         text = f"{editor.title}: {called} starts {known.command[0]}, which is not there"
-        return failing(_EDITOR, text, step if known.is_ours else by_hand, mends=known.is_ours, **facts)
+        return failing(_EDITOR, text, step, **facts)
     if not starts_same(known, command, path):
         text = f"{editor.title}: {called} starts {known.command[0]}, which is another program than this one"
-        return warning(_EDITOR, text, step if known.is_ours else by_hand, mends=known.is_ours, **facts)
+        return warning(_EDITOR, text, step, **facts)
     return well(_EDITOR, f"{editor.title} starts this program ({called})", **facts)

@@ -18,10 +18,9 @@ FAILED = 1
 _INTERRUPTED = 130
 _EPILOG = """\
 The model gets one tiny request (about 200 tokens), to see whether it calls tools; --no-model leaves that out, and
---fix does. MCP servers are started with --mcp only. Nothing is ever deleted but what killed processes left: a
-database that cannot be mended in place is kept under another name, beside the new one with everything that could
-be read of it. What you wrote yourself, settings and editors' entries, is changed only once you have seen the change
-and said yes, and a backup stays.
+--fix does. MCP servers are started with --mcp only. Nothing is ever deleted: a database that cannot be mended in
+place is kept under another name, beside the new one with everything that could be read of it. What you wrote
+yourself, settings and editors' entries, is never changed.
 
 exit codes:
   0    nothing is wrong; there may be warnings
@@ -67,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
         _EPILOG,
     )
     parser.add_argument("--fix", action="store_true", help="mend what can be mended; the model is not asked")
-    parser.add_argument("--yes", action="store_true", help="with --fix: make the changes that would be asked about")
+    parser.add_argument("--yes", action="store_true", help=argparse.SUPPRESS)  # of scripts from when --fix asked
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, see docs/doctor.md")
     parser.add_argument("--quick", action="store_true", help="leave out what waits: model, server, other machines")
     parser.add_argument("--no-model", action="store_true", help="do not ask the model")
@@ -106,4 +105,4 @@ def _order(options: argparse.Namespace) -> Order:
     from acp_adapter.cli.doctor.run import Order, Wish  # noqa: PLC0415 - as above
 
     wish = Wish(options.quick, not (options.no_model or options.fix), options.mcp)
-    return Order(wish, options.profile, options.json, options.fix, options.yes)
+    return Order(wish, options.profile, options.json, options.fix)

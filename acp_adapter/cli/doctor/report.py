@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from acp_adapter import __version__
 from acp_adapter.cli.console import Colour, Sign, Style, wrapped
@@ -77,18 +77,6 @@ class Mended:
     done: bool
     text: str
     harm: bool = False
-
-
-class Person(Protocol):
-    """Whoever decides about changes to what they wrote themselves."""
-
-    def agrees(self, title: str, change: Sequence[str]) -> bool:
-        """Show a change, as the lines of a diff, and ask whether it may be made."""
-        ...
-
-    def paints(self) -> bool:
-        """Whether diffs are shown with colours."""
-        ...
 
 
 # The findings for people: a line each, with what to do below it, and one that sums them up.

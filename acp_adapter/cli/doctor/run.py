@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -18,7 +18,6 @@ from acp_adapter.cli.doctor.configuration import (
     check_database,
     check_home,
     check_key,
-    check_leftovers,
     check_model,
     check_permissions,
     check_plugins,
@@ -48,7 +47,6 @@ from tools.environments.temp_directories import OwnDirectory
 
 if TYPE_CHECKING:
     from agent_core.home import Home
-    from tools.redaction import Redact
 
 
 # Every check, in the order in which they are told.
@@ -62,7 +60,6 @@ CHECKS = (
     Check("server", check_server, 40.0, waits=True),
     Check("home", check_home),
     Check("permissions", check_permissions),
-    Check("leftovers", check_leftovers),
     Check("disk", check_space),
     Check("settings", check_settings),
     Check("key", check_key),
@@ -111,43 +108,6 @@ class Wish:
         return (self.quick and check.waits) or (not self.asks_model and check.name == _MODEL)
 
 
-# The person at the terminal, or nobody, who then agrees to nothing that was not agreed to on the command line.
-
-
-class AtTerminal:
-    """Shows each change, and asks where somebody can answer.
-
-    Args:
-        out: where changes are shown.
-        redact: takes secrets out of what is shown.
-        says_yes: `--yes` was given: what is shown is done.
-    """
-
-    def __init__(self, out: TextIO, redact: Redact, *, says_yes: bool) -> None:
-        self._out = out
-        self._redact = redact
-        self._says_yes = says_yes
-
-    def agrees(self, title: str, change: Sequence[str]) -> bool:
-        """Show a change and ask. What may be a key is not shown: the output may be kept."""
-        print(self._redact("\n".join(("", title, "", *change, ""))), file=self._out, flush=True)
-        if self._says_yes:
-            return True
-        if not (sys.stdin is not None and sys.stdin.isatty() and self._out.isatty()):
-            print("Nobody can be asked here: with --yes it is done.", file=self._out, flush=True)
-            return False
-        from acp_adapter.cli.terminal_input import InputEnded, Terminal  # noqa: PLC0415 - only where one is there
-
-        try:
-            return Terminal().agrees("Make this change?", default=False)
-        except InputEnded:
-            return False
-
-    def paints(self) -> bool:
-        """Whether there are colours."""
-        return style_for(self._out).colour
-
-
 # The run itself.
 
 FAILED = 1
@@ -161,7 +121,6 @@ class Order:
     profile: str | None = None
     json: bool = False
     fix: bool = False
-    yes: bool = False
 
 
 def visit(home: Home, order: Order) -> int:
@@ -179,7 +138,7 @@ def _on_screen(case: Case, order: Order, out: TextIO) -> int:
     print(f"hermes-acp {__version__}, home {safe_text(str(case.home.root))}\n", file=out, flush=True)
     harm = False
     if order.fix:
-        mended = list(_mended(case, order, out))
+        mended = list(_mended(case, out))
         harm = any(each.harm for each in mended)
         print("There was nothing to mend.\n" if not mended else "", file=out, flush=True)
     findings: list[Finding] = []
@@ -193,17 +152,17 @@ def _on_screen(case: Case, order: Order, out: TextIO) -> int:
 
 def _as_json(case: Case, order: Order, out: TextIO) -> int:
     # Standard output is for the object alone.
-    mended = list(_mended(case, order, sys.stderr)) if order.fix else []
+    mended = list(_mended(case, sys.stderr)) if order.fix else []
     findings = [finding for found in _checked(case, order.wish) for finding in found]
     print(as_json(str(case.home.root), findings, order.wish.left_out(), mended), file=out, flush=True)
     return _code(findings, harm=any(each.harm for each in mended))
 
 
-def _mended(case: Case, order: Order, out: TextIO) -> Iterator[Mended]:
+def _mended(case: Case, out: TextIO) -> Iterator[Mended]:
     from acp_adapter.cli.doctor.fixes import mend  # noqa: PLC0415 - only where it is wanted
 
     redact = case.redactor()
-    for each in mend(case, AtTerminal(out, redact, says_yes=order.yes)):
+    for each in mend(case):
         told = replace(each, text=redact(each.text))
         print(f"{'Mended' if told.done else 'Not mended'}: {safe_text(told.text)}", file=out, flush=True)
         yield told

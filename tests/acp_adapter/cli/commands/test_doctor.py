@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -20,7 +19,6 @@ from acp_adapter.cli.doctor.checks import Check
 from acp_adapter.cli.doctor.configuration import check_model, size_text
 from acp_adapter.cli.doctor.installation import check_elsewhere
 from acp_adapter.cli.doctor.main import main
-from acp_adapter.cli.editors import EDITORS
 from agent_core.activity import Activity, RunReport, running_processes
 from agent_core.home import Home
 from tests.support.fake_apptainer import FakeApptainer
@@ -30,7 +28,6 @@ from tests.support.model_server import Reply, ToolCall
 from tests.support.plugins import add_plugin, forget_plugins
 from tests.support.settings_files import configure, use_model
 from tests.support.subcommands import start_of
-from tests.support.terminal import Terminal
 from tests.support.waiting import wait_until
 from tools.environments.backends import forget_backend
 from tools.errors import install_line
@@ -126,7 +123,6 @@ def test_ignored_settings_are_told_and_are_no_failure(set_up, run):
     code, out, _ = run()
     assert code == 0
     assert "agnet is not a setting" in out
-    assert "--fix` mends 1 of them" in out
 
 
 @pytest.mark.long
@@ -185,40 +181,10 @@ def test_the_model_is_asked_for_nothing_but_looking(home, run, model_server, mon
 
 
 @pytest.mark.long
-def test_what_would_be_asked_about_is_shown_and_not_done_where_nobody_can_be_asked(set_up, run):
-    text = "model:\n  provider: offline\n  api_key: sk-ant-api03-0123456789abcdefABCDEF\nagnet: {}\n"
-    (set_up / "config.yaml").write_text(text)
-    (set_up / "config.yaml").chmod(0o600)
-    code, out, _ = run("--fix")
-    assert code == 0
-    assert "-agnet: {} +agent: {}" in out
-    assert "with --yes it is done" in out
-    assert "0123456789abcdef" not in out
-    assert (set_up / "config.yaml").read_text() == text
-    code, out, err = run("--fix", "--yes", "--json")
-    assert (code, [each["done"] for each in json.loads(out)["mended"]]) == (0, [True])
-    assert "+agent: {}" in err
-    assert (set_up / "config.yaml").read_text() == text.replace("agnet", "agent")
-
-
-@pytest.mark.long
-def test_at_a_terminal_a_change_is_made_after_a_yes(set_up):
-    settings = EDITORS[0].settings_file(Path.home())
-    settings.parent.mkdir(parents=True)
-    settings.write_text('{"agent_servers": {"Hermes": {"command": "/gone/hermes-acp"}}}')
-    with Terminal([*MAIN, "--fix", "--quick"]) as terminal:
-        assert "/gone/hermes-acp" in terminal.read_until("Make this change? [y/N]")
-        terminal.type("y\n")
-        terminal.read_until("Left out")
-        assert terminal.end() == 0
-    assert "/gone/" not in settings.read_text()
-
-
-@pytest.mark.long
-def test_secrets_that_look_like_words_are_not_shown_beside_a_change(set_up, run):
+def test_secrets_that_look_like_words_are_not_shown_beside_what_is_wrong(set_up, run):
     servers = {"x": {"url": "https://mcp.example.com", "headers": {"Authorization": "Bearer swordfishswordfish"}}}
     configure(set_up, {"model": OFFLINE, "agent": {"max_turn": 5}, "mcp_servers": servers})
-    _, out, err = run("--fix")
+    _, out, err = run("--fix", "--yes")  # of scripts from when it asked
     assert "max_turn" in out
     assert "swordfish" not in out + err
 

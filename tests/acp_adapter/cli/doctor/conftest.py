@@ -4,28 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from acp_adapter.cli.doctor.checks import Case
 from agent_core.home import Home
-
-
-@dataclass
-class Decided:
-    """A person who always says the same, and what they were shown."""
-
-    answer: bool
-    shown: list[str] = field(default_factory=list)
-
-    def agrees(self, title, change):
-        self.shown.append("\n".join((title, *change)))
-        return self.answer
-
-    def paints(self):
-        return False
 
 
 @pytest.fixture

@@ -16,7 +16,9 @@ CONFIG = "/home/me/.hermes/config.yaml"
 FINDINGS = (
     well("python", "3.13.1, /home/me/.local/share/uv/tools/hermes-editor-agent/bin/python"),
     well("packages", "11 are as they should be: agent-client-protocol 0.12.1, mcp 2.3.0, pydantic 2.14.3"),
-    failing("home", "/home/me/.hermes cannot be written: nothing is saved", "Make /home/me/.hermes yours."),
+    failing(
+        "home", "/home/me/.hermes cannot be written: nothing is saved", "Make /home/me/.hermes yours.", mends=True
+    ),
     failing(
         "settings",
         f"{CONFIG}:3:9: approvals.mode = 'maybe': it must be auto (also manual, smart), all or off",
@@ -25,8 +27,7 @@ FINDINGS = (
     warning(
         "settings",
         f"{CONFIG}:7:1: modle is not a setting of this program and is ignored; did you mean model?",
-        "Write model, or `hermes-acp doctor --fix`, which shows the change and asks.",
-        mends=True,
+        "Write model.",
     ),
     warning(
         "editor", "none of them starts hermes-acp yet (Zed, Emacs (agent-shell))", "`hermes-acp setup` enters it."

@@ -56,18 +56,18 @@ def test_what_setup_enters_is_known_and_well(bare, name, monkeypatch):
     assert finding.facts["command"][-1] == "--profile=work"
 
 
-def test_an_entry_whose_program_is_gone_is_a_problem_that_can_be_mended(bare, zed, monkeypatch):
+def test_an_entry_whose_program_is_gone_is_a_problem_that_setup_mends(bare, zed, monkeypatch):
     for gone in ("/gone/bin/hermes-acp", "~nobody-of-this-name/bin/hermes-acp"):
         zed({"agent_servers": {"Hermes": {"command": gone, "args": []}}})
         (finding,) = check_editors(bare(monkeypatch))
-        assert (finding.state, finding.mends) == ("fail", True)
+        assert (finding.state, "hermes-acp setup --editor zed" in finding.fix) == ("fail", True)
         assert f"{gone}, which is not there" in finding.text
 
 
 def test_an_entry_under_another_name_is_found_and_left_to_its_owner(bare, zed, monkeypatch):
     zed({"agent_servers": {"mine": {"command": "/gone/bin/hermes-acp"}, "other": {"command": "/bin/gemini"}}})
     (finding,) = check_editors(bare(monkeypatch))
-    assert (finding.state, finding.mends) == ("fail", False)
+    assert (finding.state, "hermes-acp setup" in finding.fix) == ("fail", False)
 
 
 def test_an_entry_that_starts_another_installation_is_a_warning(bare, zed, tmp_path, monkeypatch):

@@ -1,10 +1,7 @@
 """The home: whether it can be used, who else may, what was left in it, and the room for more."""
 
-import json
 import os
 import shutil
-import time
-from dataclasses import asdict
 from typing import NamedTuple
 
 import pytest
@@ -12,13 +9,9 @@ import pytest
 from acp_adapter.cli.doctor.configuration import (
     LITTLE_SPACE,
     check_home,
-    check_leftovers,
     check_permissions,
     check_space,
 )
-from agent_core.sessions.leases import ProcessIdentity
-
-HOUR = 3600
 
 
 class Usage(NamedTuple):
@@ -29,13 +22,6 @@ class Usage(NamedTuple):
 
 def states(look, case):
     return [(finding.check, finding.state) for finding in look(case)]
-
-
-def older(path, text=""):
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(text)
-    os.utime(path, (time.time() - 2 * HOUR,) * 2)
-    return path
 
 
 def test_a_home_that_is_there_or_not_yet_there_is_well(case, home):
@@ -87,26 +73,6 @@ def test_an_open_home_is_a_warning_and_open_keys_in_it_are_a_problem(case, home)
     (home / ".env").chmod(0o644)
     (finding,) = check_permissions(open_case)
     assert (finding.state, finding.mends, finding.facts["files"]) == ("fail", True, [str(home / ".env")])
-
-
-def test_drafts_of_killed_processes_are_found_and_nothing_else(case, home):
-    left = {
-        older(home / "config.yaml.a1b2c3d4.tmp"),
-        older(home / "oauth_tokens.json.tmp"),
-        older(home / "hermes-acp.db.4711.new"),
-        older(home / "run" / "99999999.json", "{}"),
-    }
-    for other in ("config.yaml", "auth.json.tmp", "hermes-acp.db", "hermes-acp.db.broken-1", "notes.tmp", ".env"):
-        older(home / other)
-    (home / ".env.a1b2c3d4.tmp").write_text("being written just now")
-    (finding,) = check_leftovers(case())
-    assert finding.state == "warn"
-    assert set(finding.facts["files"]) == {str(path) for path in left}
-
-
-def test_the_report_of_a_process_that_lives_is_no_leftover(case, home):
-    older(home / "run" / "1.json", json.dumps({"process": asdict(ProcessIdentity.current().holder(0.0))}))
-    assert states(check_leftovers, case()) == []
 
 
 @pytest.mark.parametrize(("free", "state"), [(LITTLE_SPACE, "ok"), (LITTLE_SPACE - 1, "fail")])

@@ -20,13 +20,6 @@ def test_this_python_and_its_packages_are_well():
     assert [finding.state for look in (check_python, check_packages) for finding in look(None)] == ["ok", "ok"]
 
 
-def test_an_old_python_is_told(monkeypatch):
-    monkeypatch.setattr(sys, "version_info", (3, 10, 1))
-    (finding,) = check_python(None)
-    assert finding.state == "fail"
-    assert "3.11" in finding.fix
-
-
 def test_a_package_that_is_missing_or_of_another_version_is_told(monkeypatch):
     real = metadata.version
 
