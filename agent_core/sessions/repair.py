@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 import sqlite3
-import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -48,7 +47,6 @@ class BlobFacts:
     Attributes:
         present, size: how many there are, and their bytes on disk.
         missing, damaged: referred to, but not there, or not what they were.
-        unreferenced: there, but nothing refers to them; they are removed in time.
         unreadable: why the directory could not be read; '' if it could. The other numbers say nothing then.
     """
 
@@ -56,7 +54,6 @@ class BlobFacts:
     size: int = 0
     missing: int = 0
     damaged: int = 0
-    unreferenced: int = 0
     unreadable: str = ""
 
 
@@ -79,7 +76,6 @@ def blob_facts(connection: sqlite3.Connection | None, root: Path) -> BlobFacts:
         sum(sizes.values()),
         missing=len(wanted - present),
         damaged=sum(blobs.is_damaged(name) for name in wanted & present),
-        unreferenced=len(present - wanted),
     )
 
 
@@ -125,40 +121,34 @@ class Problem:
         is_notice: nothing is wrong, but it is good to know.
     """
 
-    subject: Literal[
-        "file", "pages", "rows", "index", "search", "references", "schema", "log", "permissions", "blobs"
-    ]
+    subject: Literal["file", "pages", "rows", "index", "search", "references", "schema", "blobs"]
     text: str
     remedy: Remedy = ""
     is_notice: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Findings:
-    """What was found.
+    """What was found, as far as it could be read.
 
     Attributes:
         fault: why the file cannot be used at all, as in StoreError.kind; '' if it can.
         version: the schema's; 0 where it is not known.
-        size, wal_size: in bytes.
+        size: in bytes, with the log.
         sessions, messages: how many; None where they cannot be counted.
         holders: living processes that prompt sessions.
-        abandoned: sessions whose holder died; the next process takes them over.
         beside: files of earlier repairs and updates next to the database.
     """
 
     path: Path
-    exists: bool
+    exists: bool = True
     fault: StoreFault | Literal[""] = ""
-    problems: tuple[Problem, ...] = ()
+    problems: list[Problem] = field(default_factory=list)
     version: int = 0
-    journal_mode: str = ""
     size: int = 0
-    wal_size: int = 0
     sessions: int | None = None
     messages: int | None = None
     holders: tuple[Holder, ...] = ()
-    abandoned: int = 0
     blobs: BlobFacts = field(default_factory=BlobFacts)
     beside: tuple[Path, ...] = ()
 
@@ -173,11 +163,8 @@ class Findings:
 
 _PATIENCE = 2.0
 _MOST_FAULTS = 20
-MOST_COPIED = 256 << 20  # into memory
 _INDEX_FAULTS = ("missing from index", "wrong # of entries in index", "non-unique entry in index")
 _SEARCH_FAULTS = ("fts5", "messages_fts")
-_WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def examine(path: Path, blobs: Path | None = None, now: float | None = None) -> Findings:
@@ -189,86 +176,49 @@ def examine(path: Path, blobs: Path | None = None, now: float | None = None) -> 
         now: seconds since the epoch, for telling dead holders.
     """
     blobs = path.parent / "blobs" if blobs is None else blobs
-    beside = tuple(sorted({*path.parent.glob(f"{path.name}.v*.bak"), *path.parent.glob(f"{path.name}.broken-*")}))
-    permissions = tuple(_open_permissions(path, blobs))
+    found = Findings(path, size=_size(path) + _size(wal_of(path)))
+    found.beside = tuple(
+        sorted((*path.parent.glob(f"{path.name}.v*.bak"), *path.parent.glob(f"{path.name}.broken-*")))
+    )
     try:
         header = look(path, known_migrations()[-1].number)
     except (StoreError, OSError) as problem:
         told = problem if isinstance(problem, StoreError) else store_error(problem, path)
-        rebuild: Remedy = "rebuild" if _can_be_ours(path, told.kind) else ""
-        return Findings(
-            path,
-            exists=True,
-            fault=told.kind,
-            problems=(Problem("file", str(told), rebuild),),
-            size=_size(path),
-            wal_size=_size(wal_of(path)),
-            beside=beside,
-        )
+        found.fault = told.kind
+        found.problems.append(Problem("file", str(told), "rebuild" if _can_be_ours(path, told.kind) else ""))
+        return found
     if header is None:
-        return Findings(path, path.exists(), problems=permissions, blobs=blob_facts(None, blobs), beside=beside)
-    log = tuple(_log_problem(path))  # now: SQLite may remove what it takes for nothing
-    found = _within(path, blobs, time.time() if now is None else now)
-    return Findings(
-        path,
-        exists=True,
-        fault=found.fault,
-        problems=(*found.problems, *log, *permissions),
-        version=header.version,
-        journal_mode="wal" if header.is_wal else "delete",
-        size=_size(path),
-        wal_size=_size(wal_of(path)),
-        sessions=found.sessions,
-        messages=found.messages,
-        holders=found.holders,
-        abandoned=found.abandoned,
-        blobs=found.blobs,
-        beside=beside,
-    )
+        found.exists, found.blobs = path.exists(), blob_facts(None, blobs)
+        return found
+    found.version = header.version
+    _look_within(found, blobs, time.time() if now is None else now)
+    return found
 
 
-@dataclass(slots=True)
-class _Inside:
-    """What SQLite tells, as far as it went."""
-
-    fault: StoreFault | Literal[""] = ""
-    problems: list[Problem] = field(default_factory=list)
-    sessions: int | None = None
-    messages: int | None = None
-    holders: tuple[Holder, ...] = ()
-    abandoned: int = 0
-    blobs: BlobFacts = field(default_factory=BlobFacts)
-
-    @property
-    def needs_rebuild(self) -> bool:
-        return any(problem.remedy == "rebuild" for problem in self.problems)
-
-
-def _within(path: Path, blobs: Path, now: float) -> _Inside:
-    inside = _Inside()
-    had_log = wal_of(path).exists()
+def _look_within(found: Findings, blobs: Path, now: float) -> None:
+    """What SQLite tells, as far as it goes."""
+    had_log = wal_of(found.path).exists()
     steps: tuple[Callable[[sqlite3.Connection], None], ...] = (
-        lambda connection: _tell_holders(inside, connection, now),
-        lambda connection: inside.problems.extend(_page_problems(connection)),
-        lambda connection: inside.problems.extend(_schema_problems(connection)),
-        lambda connection: _count(inside, connection),
-        lambda connection: inside.problems.extend(_reference_problems(connection)),
-        lambda connection: _tell_rows(inside, connection),
-        lambda connection: _tell_blobs(inside, connection, blobs),
-        lambda connection: _tell_search(inside, connection, path),
+        lambda connection: _tell_holders(found, connection, now),
+        lambda connection: found.problems.extend(_page_problems(connection)),
+        lambda connection: found.problems.extend(_schema_problems(connection)),
+        lambda connection: _count(found, connection),
+        lambda connection: found.problems.extend(_reference_problems(connection)),
+        lambda connection: _tell_blobs(found, connection, blobs),
+        lambda connection: _tell_rows(found, connection),
     )
     try:
-        with contextlib.closing(_look_into(path)) as connection:
+        with contextlib.closing(_look_into(found.path)) as connection:
             for step in steps:
                 try:
                     step(connection)
                 except READING_FAULTS as problem:  # the next one may look at other pages
-                    _note(inside, problem, path)
-        if not had_log and not inside.needs_rebuild:
-            _tidy(path)
+                    _note(found, problem)
+        if found.remedy != "rebuild" and not had_log:
+            found.problems.extend(_search_problems(found))
+            _tidy(found.path)
     except READING_FAULTS as problem:
-        _note(inside, problem, path)
-    return inside
+        _note(found, problem)
 
 
 def _tidy(path: Path) -> None:
@@ -277,11 +227,11 @@ def _tidy(path: Path) -> None:
         version_of(connection)
 
 
-def _note(inside: _Inside, problem: sqlite3.Error | UnicodeDecodeError, path: Path) -> None:
-    told = store_error(problem, path)
-    inside.fault = told.kind
-    if str(told) not in {known.text for known in inside.problems}:
-        inside.problems.append(Problem("pages", str(told), "rebuild" if told.kind == "corrupt" else ""))
+def _note(found: Findings, problem: sqlite3.Error | UnicodeDecodeError) -> None:
+    told = store_error(problem, found.path)
+    found.fault = told.kind
+    if str(told) not in {known.text for known in found.problems}:
+        found.problems.append(Problem("pages", str(told), "rebuild" if told.kind == "corrupt" else ""))
 
 
 def _look_into(path: Path) -> sqlite3.Connection:
@@ -334,93 +284,57 @@ def _reference_problems(connection: sqlite3.Connection) -> Iterator[Problem]:
         yield Problem("references", f"{orphans} rows belong to sessions or messages that are not there.", "rebuild")
 
 
-def _tell_rows(inside: _Inside, connection: sqlite3.Connection) -> None:
-    if not inside.needs_rebuild:  # what makes no sense stays in the broken file then
-        inside.problems += _row_problems(connection)
-
-
-def _row_problems(connection: sqlite3.Connection) -> Iterator[Problem]:
+def _tell_rows(found: Findings, connection: sqlite3.Connection) -> None:
+    if found.remedy == "rebuild":  # rows are looked at in the new file
+        return
     of_sessions: dict[str, list[Damage]] = {}
     for damage in damaged_rows(connection):
         of_sessions.setdefault(damage.session_id, []).append(damage)
-    for session_id, found in of_sessions.items():
-        yield Problem("rows", f"Parts of session {session_id} are damaged: {named(found)}.", "in place")
+    for session_id, damages in of_sessions.items():
+        text = f"Parts of session {session_id} are damaged: {named(damages)}."
+        found.problems.append(Problem("rows", text, "in place"))
 
 
-def _search_problems(connection: sqlite3.Connection, path: Path, *, is_in_use: bool) -> Iterator[Problem]:
-    """Whether the search index has what the texts have. Asking locks the file, so a copy is asked."""
-    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'messages_fts'").fetchone():
+def _search_problems(found: Findings) -> Iterator[Problem]:
+    """Whether the search index has what the texts have. Asking locks the file: not while sessions are in use.
+
+    Nor where there is a log, which closing would empty: looking changes nothing.
+    """
+    if found.holders:
         return
-    if _size(path) > MOST_COPIED and is_in_use:
-        yield Problem("search", "The search index was not examined: sessions are in use.", is_notice=True)
-        return
-    with contextlib.closing(_copy_of(connection) if _size(path) <= MOST_COPIED else connect(path, "rw")) as asked:
-        retried(lambda: asked.execute("BEGIN IMMEDIATE"), time.monotonic() + _PATIENCE)
+    with contextlib.closing(connect(found.path, "rw")) as connection:
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'messages_fts'").fetchone():
+            return
+        retried(lambda: connection.execute("BEGIN IMMEDIATE"), time.monotonic() + _PATIENCE)
         try:
-            asked.execute("INSERT INTO messages_fts (messages_fts, rank) VALUES ('integrity-check', 1)")
+            connection.execute("INSERT INTO messages_fts (messages_fts, rank) VALUES ('integrity-check', 1)")
         except sqlite3.DatabaseError as problem:
-            if store_error(problem, path).kind != "corrupt":
+            if store_error(problem, found.path).kind != "corrupt":
                 raise
             yield Problem("search", f"The search index does not match the messages ({problem}).", "in place")
         finally:
-            asked.rollback()
+            connection.rollback()
 
 
-def _copy_of(connection: sqlite3.Connection) -> sqlite3.Connection:
-    copy = sqlite3.connect(":memory:", isolation_level=None)
-    try:
-        connection.backup(copy)
-    except BaseException:
-        copy.close()
-        raise
-    return copy
-
-
-def _tell_search(inside: _Inside, connection: sqlite3.Connection, path: Path) -> None:
-    if not inside.needs_rebuild:  # it is made anew then
-        inside.problems += _search_problems(connection, path, is_in_use=bool(inside.holders))
-
-
-def _tell_blobs(inside: _Inside, connection: sqlite3.Connection, root: Path) -> None:
-    facts = inside.blobs = blob_facts(connection, root)
+def _tell_blobs(found: Findings, connection: sqlite3.Connection, root: Path) -> None:
+    facts = found.blobs = blob_facts(connection, root)
     if facts.unreadable:
         # Perhaps a disk that is not mounted: what it holds is not given up.
         text = f"{root}, where earlier contents of files are kept, cannot be read: {facts.unreadable}."
-        inside.problems.append(Problem("blobs", text))
+        found.problems.append(Problem("blobs", text))
         return
     for count, what in ((facts.missing, "missing from"), (facts.damaged, "damaged in")):
         if count:
             text = f"{count} earlier contents of changed files are {what} {root}: undo cannot bring them back."
-            inside.problems.append(Problem("blobs", text, "in place"))
+            found.problems.append(Problem("blobs", text, "in place"))
 
 
-def _tell_holders(inside: _Inside, connection: sqlite3.Connection, now: float) -> None:
+def _tell_holders(found: Findings, connection: sqlite3.Connection, now: float) -> None:
     rows = connection.execute(
         "SELECT holder, holder_token, holder_until FROM sessions WHERE holder_token IS NOT NULL"
     )
-    found = [holder for row in rows if (holder := holder_of(*row)) is not None]
-    living = {holder.token: holder for holder in found if is_alive(holder, now)}
-    inside.holders = tuple(living.values())
-    inside.abandoned = sum(1 for holder in found if holder.token not in living)
-
-
-def _log_problem(path: Path) -> Iterator[Problem]:
-    with contextlib.suppress(OSError), wal_of(path).open("rb") as stream:
-        start = stream.read(4)
-        if start and start not in _WAL_MAGIC:
-            yield Problem(
-                "log", f"{wal_of(path)} is not a log of this database; the last changes may be lost.", "in place"
-            )
-
-
-def _open_permissions(path: Path, blobs: Path) -> Iterator[Problem]:
-    for entry in (path, wal_of(path), shm_of(path), blobs):
-        with contextlib.suppress(OSError):
-            mode = stat.S_IMODE(entry.stat().st_mode)
-            if mode & _OTHERS:
-                yield Problem(
-                    "permissions", f"{entry} may be used by other users (mode {mode:o}); it is private.", "in place"
-                )
+    holders = [holder for row in rows if (holder := holder_of(*row)) is not None and is_alive(holder, now)]
+    found.holders = tuple({holder.token: holder for holder in holders}.values())
 
 
 def _can_be_ours(path: Path, kind: StoreFault) -> bool:
@@ -431,9 +345,9 @@ def _can_be_ours(path: Path, kind: StoreFault) -> bool:
     return False
 
 
-def _count(inside: _Inside, connection: sqlite3.Connection) -> None:
-    inside.sessions = connection.execute("SELECT count(*) FROM sessions").fetchone()[0]
-    inside.messages = connection.execute("SELECT count(*) FROM messages").fetchone()[0]
+def _count(found: Findings, connection: sqlite3.Connection) -> None:
+    found.sessions = connection.execute("SELECT count(*) FROM sessions").fetchone()[0]
+    found.messages = connection.execute("SELECT count(*) FROM messages").fetchone()[0]
 
 
 def _size(path: Path) -> int:
@@ -448,7 +362,7 @@ def _some(faults: list[str]) -> str:
     return shown if len(faults) <= 3 else f"{shown}; and more"  # noqa: PLR2004
 
 
-# What can be mended where it is (indexes, the search index, permissions) is. A file with damaged pages is read row by
+# What can be mended where it is (indexes, the search index, single rows) is. A file with damaged pages is read row by
 # row into a new one; then the damaged file gets another name and the new one its place. At every moment the damaged
 # file is there under one of its two names, and the next repair does what was left undone.
 
@@ -489,10 +403,10 @@ def repair(path: Path, blobs: Path | None = None, now: float | None = None) -> R
     findings = examine(path, blobs, now)
     try:
         if findings.remedy == "in place":
-            done, refused = _mend(findings, blobs, now)
+            done = tuple(_mend(findings, blobs))
             again = examine(path, blobs, now)
             if again.remedy != "rebuild":
-                return RepairReport(done, refused)
+                return RepairReport(done)
             findings = again
         if findings.remedy == "rebuild":
             return _rebuild(findings, blobs, now)
@@ -502,19 +416,8 @@ def repair(path: Path, blobs: Path | None = None, now: float | None = None) -> R
     return RepairReport(refused=" ".join(unmended))
 
 
-def _mend(findings: Findings, blobs: Path, now: float) -> tuple[tuple[str, ...], str]:
+def _mend(findings: Findings, blobs: Path) -> Iterator[str]:
     path, subjects = findings.path, {problem.subject for problem in findings.problems if problem.remedy == "in place"}
-    done, refused = [], ""
-    if "permissions" in subjects:
-        done.append(_make_private(path, blobs))
-    if "log" in subjects:
-        user = _user(findings)
-        if user:
-            refused = f"{wal_of(path)} was left where it is: {user}."
-        else:
-            kept = _free_name(path, now)
-            _set_log_aside(path, kept)
-            done.append(f"What was in the place of the log is now {kept}-wal.")
     steps: list[tuple[str, str, Callable[[sqlite3.Connection], object]]] = [
         ("index", "The indexes were made anew.", lambda connection: connection.execute("REINDEX")),
         ("search", "The search index was made anew.", _rebuild_search),
@@ -523,22 +426,19 @@ def _mend(findings: Findings, blobs: Path, now: float) -> tuple[tuple[str, ...],
     for subject, text, step in steps:
         if subject in subjects:
             _in_transaction(path, step)
-            done.append(text)
+            yield text
     if "rows" in subjects:
-        done += _set_rows_aside(path)
-    return tuple(done), refused
+        yield from _set_rows_aside(path)
 
 
-def _set_rows_aside(path: Path) -> list[str]:
-    done = []
+def _set_rows_aside(path: Path) -> Iterator[str]:
     with contextlib.closing(Database(path)) as database:  # which brings a file of an earlier format forward
         with database.read() as connection:
             sessions = sorted({damage.session_id for damage in damaged_rows(connection)})
         for session_id in sessions:
             with database.write() as connection:
                 found = set_aside(connection, session_id, database.clock())
-            done.append(f"Of session {session_id} was set aside, in the table damaged_rows: {named(found)}.")
-    return done
+            yield f"Of session {session_id} was set aside, in the table damaged_rows: {named(found)}."
 
 
 def _rebuild_search(connection: sqlite3.Connection) -> None:
@@ -553,13 +453,6 @@ def _in_transaction(path: Path, step: Callable[[sqlite3.Connection], object]) ->
         retried(lambda: connection.execute("BEGIN IMMEDIATE"), deadline)
         step(connection)
         retried(connection.commit, deadline)
-
-
-def _make_private(path: Path, blobs: Path) -> str:
-    for entry in (path, wal_of(path), shm_of(path), blobs):
-        with contextlib.suppress(FileNotFoundError):
-            entry.chmod(0o700 if entry.is_dir() else 0o600)
-    return "The files are now readable by you alone."
 
 
 def _rebuild(findings: Findings, blobs: Path, now: float) -> RepairReport:

@@ -199,7 +199,7 @@ _MEANS = {
     "in place": "it mends that and leaves the rest as it is",
     "rebuild": "it saves what can be read into a new file and keeps the broken one under another name",
 }
-_SUBJECTS = {"blobs": "file history", "search": "search", "permissions": "permissions"}
+_SUBJECTS = {"blobs": "file history", "search": "search"}
 
 
 def check_database(case: Case) -> Iterator[Finding]:
@@ -218,7 +218,7 @@ def check_database(case: Case) -> Iterator[Finding]:
             _text(found),
             sessions=found.sessions,
             messages=found.messages,
-            size=found.size + found.wal_size,
+            size=found.size,
             format=found.version,
         )
         kept = f"{found.blobs.present} earlier contents, {size_text(found.blobs.size)}"
@@ -237,12 +237,9 @@ def _of_database(problem: Problem) -> Finding:
 
 def _text(found: Findings) -> str:
     counts = f"{counted(found.sessions or 0, 'session')}, {counted(found.messages or 0, 'message')}"
-    parts = [f"{counts}, {size_text(found.size + found.wal_size)}"]
-    parts.append(f"format {found.version}, journal {found.journal_mode}")
+    parts = [f"{counts}, {size_text(found.size)}, format {found.version}"]
     if found.holders:
         parts.append(f"in use by {', '.join(f'{holder.program} {holder.pid}' for holder in found.holders)}")
-    if found.abandoned:
-        parts.append(f"{found.abandoned} left open by a process that ended: they can be used again")
     return "; ".join(parts)
 
 

@@ -147,6 +147,7 @@ def test_a_damaged_database_is_told_and_the_fix_says_where_the_broken_file_is(da
 @pytest.mark.long
 def test_open_permissions_are_told_and_closed(database, run):
     database.chmod(0o666)
+    database.parent.chmod(0o755)
     code, out, _ = run()
     assert code == 1
     assert "x permissions" in out

@@ -69,7 +69,7 @@ def test_each_kind_of_row_is_found_by_examining_named_and_set_aside_by_a_repair(
     assert "session-001" in problem.text
     (done,) = repair(path).done
     assert "session-001" in done
-    assert examine(path).problems == ()
+    assert examine(path).problems == []
     with plain(path) as connection:
         kept = connection.execute("SELECT table_name, column_name, value FROM damaged_rows").fetchall()
         assert {(table.decode(), column.decode()) for table, column, _ in kept} == COLUMNS
@@ -100,7 +100,7 @@ def test_a_damaged_column_of_one_session_hides_no_session_and_is_repaired(path, 
     assert len(page.sessions) >= 2
     database.close()
     repair(path)
-    assert examine(path).problems == ()
+    assert examine(path).problems == []
     database = Database(path)
     store = SqliteSessionStore(database, background=False)
     for session in ("session-000", "session-001", "session-002"):
@@ -113,7 +113,7 @@ def test_a_damaged_column_of_one_session_hides_no_session_and_is_repaired(path, 
 
 def test_looking_changes_nothing_and_what_is_in_order_is_left_alone(path):
     before = path.read_bytes()
-    assert examine(path).problems == ()
+    assert examine(path).problems == []
     assert repair(path).done == ()
     assert path.read_bytes() == before
 
@@ -126,7 +126,7 @@ def test_a_damaged_content_of_a_file_is_found_kept_under_another_name_and_told_b
     found = examine(path)
     assert (found.blobs.damaged, [problem.subject for problem in found.problems]) == (1, ["blobs"])
     repair(path)
-    assert examine(path).problems == ()
+    assert examine(path).problems == []
     assert blob.with_name(f"{blob.name}.damaged").read_bytes() == content
     with plain(path) as connection:
         assert connection.execute("SELECT count(*) FROM file_versions WHERE lost LIKE '%damaged%'").fetchone() == (1,)
@@ -138,7 +138,7 @@ def test_a_file_of_an_earlier_format_is_brought_forward_with_a_copy_before_its_r
         connection.execute("PRAGMA user_version = 6")
         connection.execute("UPDATE messages SET body = '{' WHERE id = 3")
     repair(path)
-    assert examine(path).problems == ()
+    assert examine(path).problems == []
     assert path.with_name("hermes-acp.db.v6.bak").exists()
 
 
