@@ -61,9 +61,8 @@ def recall(store: SessionStore, session_id: str) -> Rehearsed | None:
     Raises:
         StoreError: it cannot be read. UnknownSession: there is none.
     """
-    messages = store.read_ahead(session_id)
+    messages = store.messages(session_id)
     if not messages or sum(map(_size, messages)) > MOST_CHARS:
-        store.forget_ahead(session_id)
         return None
     kept, sound, meter = store.kept(session_id), SoundHistory(), TokenMeter()
     call_ids = set[str]()

@@ -9,7 +9,7 @@ import threading
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,6 @@ from agent_core.sessions.store_errors import (
     store_error,
 )
 from tools import quick_json
-from tools.light_dataclass import dataclass
 
 # How messages and events lie in a column: JSON as text, compressed where it is long.
 
@@ -71,31 +70,13 @@ def unpack(stored: str | bytes) -> Any:
         StoreError: it is damaged (kind corrupt).
     """
     try:
-        return quick_json.loads(_text(stored))
+        return quick_json.loads(stored if isinstance(stored, str) else zlib.decompress(stored))
     except (ValueError, TypeError, RecursionError, zlib.error) as problem:
         raise StoreError(
             f"A stored part of the conversation is damaged ({type(problem).__name__}: {problem}). "
             "Run `hermes-acp doctor` to see what can be repaired.",
             kind="corrupt",
         ) from problem
-
-
-def unpack_all(stored: Sequence[str | bytes]) -> list[Any]:
-    """The values of many columns: what `unpack` makes of each, in a third of the time.
-
-    Raises:
-        StoreError: one is damaged (kind corrupt).
-    """
-    try:
-        values: list[Any] = quick_json.loads(b"[%b]" % b",".join(map(_text, stored)))
-    except (ValueError, TypeError, RecursionError, zlib.error):
-        values = []
-    # What is damaged may be JSON together with its neighbours, but hardly as many values.
-    return values if len(values) == len(stored) else [unpack(one) for one in stored]
-
-
-def _text(stored: str | bytes) -> bytes:
-    return stored.encode() if isinstance(stored, str) else zlib.decompress(stored)
 
 
 # A lock that threads get in the order in which they asked for it.
@@ -147,41 +128,6 @@ class FairLock:
                 return False
             self._waiting.remove(ticket)
             return True
-
-
-# A moment of the database: later it can be told whether anything was committed since, by whomever.
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Mark:
-    """The moment, as a connection saw it.
-
-    Attributes:
-        commits: SQLite's `data_version`: another one as soon as any other connection has committed.
-        changes: of rows, that the connection itself has made.
-    """
-
-    connection: sqlite3.Connection
-    commits: int
-    changes: int
-
-    @classmethod
-    def of(cls, connection: sqlite3.Connection) -> Mark:
-        """Now."""
-        return cls(connection, _commits(connection), connection.total_changes)
-
-    def is_now(self, connection: sqlite3.Connection) -> bool:
-        """Whether all is as it was then, seen from within a transaction. Only the same connection can tell."""
-        return (
-            connection is self.connection
-            and connection.total_changes == self.changes
-            and _commits(connection) == self.commits
-        )
-
-
-def _commits(connection: sqlite3.Connection) -> int:
-    version: int = connection.execute("PRAGMA data_version").fetchone()[0]
-    return version
 
 
 _IDLE_READERS = 4
@@ -302,22 +248,16 @@ class Database:
 
     def warm(self) -> None:
         """Have the connection that the first transaction needs, if it can be had at once. No file is made for it."""
-        self.mark()
-
-    def mark(self) -> Mark | None:
-        """This moment, for later transactions; None where it cannot be had at once. No file is made for it."""
         if self._is_closed or identity_of(self.path) is None or not self._write_lock.acquire(0):
-            return None
+            return
         try:
             # The first transaction meets what is wrong again, and tells it.
             with contextlib.suppress(StoreError), self._faults_told(self._drop_writer, 0):
                 now = time.monotonic()
                 _, connection = self._writer or self._open_writer(self._ready(now), now)
                 connection.execute("SELECT 1 FROM sqlite_master LIMIT 0")  # reads the schema
-                return Mark.of(connection)
         finally:
             self._release_writer()
-        return None
 
     def checkpoint(self) -> None:
         """Move what the write-ahead log holds into the database. It takes a while, and delays no transaction.

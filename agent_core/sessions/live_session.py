@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
-from collections.abc import Sequence
 from dataclasses import field
 
 from agent_core.compaction.engine import Compaction
 from agent_core.messages import Message
-from agent_core.sessions import leases
-from agent_core.sessions.database import Database, Mark
 from agent_core.sessions.operations import (
     BROKEN_OFF,
     AddEvents,
@@ -20,56 +16,10 @@ from agent_core.sessions.operations import (
     LiveTurn,
     Operation,
     TellLeft,
-    read_prompts_left,
 )
-from agent_core.sessions.records import KeptState
-from agent_core.sessions.rows import read_bodies, read_compaction, read_state, unpack_messages
 from agent_core.sessions.schema import OpenFile
 from agent_core.sessions.spool import Spooled
 from tools.light_dataclass import dataclass
-
-# What the next turn of a session begins with, read before the session is this process's to prompt.
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ReadAhead:
-    """What was read.
-
-    Attributes:
-        mark: when; what was read is still so if nobody has committed since. None: that cannot be told.
-        bodies: the rows that the messages were read from: equal ones are the same messages.
-        all_told: the model was told of all that was said.
-    """
-
-    session_id: str
-    mark: Mark | None
-    bodies: Sequence[str | bytes]
-    messages: tuple[Message, ...]
-    compaction: Compaction | None
-    all_told: bool
-    kept: KeptState | None
-
-    def is_now(self, connection: sqlite3.Connection) -> bool:
-        """Whether it is known to be so still, seen from within a transaction that writes."""
-        return self.mark is not None and self.mark.is_now(connection)
-
-
-def read_all(database: Database, session_id: str) -> ReadAhead:
-    """Read a session.
-
-    Raises:
-        UnknownSession: there is none.
-        StoreError: it cannot be read.
-    """
-    mark = database.mark()  # before the rest: what is committed meanwhile is another moment
-    with database.read() as connection:
-        leases.read_holder(connection, session_id)  # tells whether there is such a session
-        bodies = read_bodies(connection, session_id)
-        compaction = read_compaction(connection, session_id)
-        left = read_prompts_left(connection, session_id, turn_id="")
-        kept = read_state(connection, session_id)
-    messages = tuple(unpack_messages(bodies))
-    return ReadAhead(session_id, mark, bodies, messages, compaction, not left, kept)
 
 
 @dataclass(slots=True, eq=False)
@@ -80,7 +30,6 @@ class LiveSession:
         messages: the model's history; None where it has to be read.
         compaction: the compression in effect, if `knows_compaction`; else it has to be read.
         all_told: the model is known to have been told of all that was said before the running, or the next, turn.
-        kept: what was kept, as it was read ahead; None where it has to be read.
         turn: the running turn.
         backlog: what is not stored yet, in order.
         holds: the lease was ours when we last looked.
@@ -104,7 +53,6 @@ class LiveSession:
     compaction: Compaction | None = None
     knows_compaction: bool = False
     all_told: bool = False
-    kept: KeptState | None = None
     turn: LiveTurn | None = None
     backlog: list[Operation] = field(default_factory=list)
     holds: bool = False
@@ -170,21 +118,14 @@ class LiveSession:
         """It is a new one: there is nothing to be read."""
         self.messages, self.compaction, self.knows_compaction, self.all_told = [], None, True, True
 
-    def claimed(self, ahead: ReadAhead | None) -> None:
-        """It is this process's now. What is known of it is out of date, but for what was read `ahead`."""
+    def claimed(self) -> None:
+        """It is this process's now: what is known of it is out of date."""
         self.holds, self.lost, self.unsure = True, False, False
         self.forget_history()
-        if ahead is not None:
-            self._take_up(ahead)
-
-    def _take_up(self, ahead: ReadAhead) -> None:
-        self.messages, self.compaction, self.knows_compaction = list(ahead.messages), ahead.compaction, True
-        self.all_told, self.kept = ahead.all_told, ahead.kept
 
     def forget_history(self) -> None:
         """What is known of the conversation may be out of date."""
         self.messages, self.compaction, self.knows_compaction, self.all_told = None, None, False, False
-        self.kept = None
 
     def lose(self, now: float, why: str) -> None:
         """Another process prompts the session now: what is known of it here is out of date."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import operator
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
@@ -18,7 +17,7 @@ from agent_core.messages import Message
 from agent_core.notifications import News, NewsKind
 from agent_core.providers.base import Usage
 from agent_core.providers.pricing import Certain, Spent
-from agent_core.sessions.database import pack, unpack, unpack_all
+from agent_core.sessions.database import pack, unpack
 from agent_core.sessions.event_codec import plain_text, read_step
 from agent_core.sessions.journal import JournalRow
 from agent_core.sessions.records import SUB_AGENT, KeptState, NewSession
@@ -191,33 +190,8 @@ class PackedState:
     tools: tuple[str, str] | None
 
 
-class ToolsText:
-    """The text of tool definitions. Each prompt stores them, and they are nearly always those of the one before.
-
-    Safe to use from several threads.
-    """
-
-    def __init__(self) -> None:
-        self._last: tuple[tuple[dict[str, object], ...], tuple[str, str]] | None = None
-
-    def of(self, tools: tuple[dict[str, object], ...]) -> tuple[str, str]:
-        """Its hash, and the text.
-
-        Raises:
-            TypeError, ValueError: they hold what is no JSON.
-        """
-        last = self._last
-        # Not by ==, for which 1 is True and 1.0.
-        if last is None or len(last[0]) != len(tools) or not all(map(operator.is_, last[0], tools)):
-            last = self._last = tools, _hashed(json.dumps(tools))
-        return last[1]
-
-
-def packed_state(state: KeptState, tools_text: ToolsText | None = None) -> PackedState:
+def packed_state(state: KeptState) -> PackedState:
     """`state` as it will lie in its row.
-
-    Args:
-        tools_text: remembers the text of the tools that were packed last.
 
     Raises:
         TypeError, ValueError: it holds what is no JSON.
@@ -237,7 +211,7 @@ def packed_state(state: KeptState, tools_text: ToolsText | None = None) -> Packe
         json.dumps(kept),
         usage_text(state.spent),
         None if state.system is None else _hashed(state.system),
-        None if state.tools is None else (tools_text or ToolsText()).of(state.tools),
+        None if state.tools is None else _hashed(json.dumps(state.tools)),
     )
 
 
@@ -467,26 +441,14 @@ def read_bodies(connection: sqlite3.Connection, session_id: str) -> list[str | b
     return [body for (body,) in connection.execute(query, (session_id,))]
 
 
-def unpack_messages(bodies: Sequence[str | bytes]) -> list[Message]:
-    """The messages of such rows.
-
-    Raises:
-        StoreError: one is damaged (kind corrupt).
-    """
-    return [_message(value) for value in unpack_all(bodies)]
-
-
 def unpack_message(body: str | bytes) -> Message:
     """The message of one such row.
 
     Raises:
         StoreError: it is damaged (kind corrupt).
     """
-    return _message(unpack(body))
-
-
-def _message(value: Any) -> Message:
-    """`value`, if it can be used as a message: one bit may make another key, or another kind, of what was stored."""
+    value = unpack(body)
+    # One bit may make another key, or another kind, of what was stored.
     try:
         if (
             value["role"] in _ROLES

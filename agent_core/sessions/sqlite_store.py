@@ -36,7 +36,6 @@ from agent_core.sessions.operations import (
 )
 from agent_core.sessions.records import SUB_AGENT, KeptState, NewSession, PromptLeft
 from agent_core.sessions.rows import (
-    ToolsText,
     packed,
     packed_compaction,
     packed_state,
@@ -131,7 +130,6 @@ class SqliteSessionStore:
         self.identity = identity or ProcessIdentity.current(beats=may_be_shared(database.path.parent))
         saver = Saver(database, self.identity, self._rhythm.patience)
         self._journals = Journals(database.clock)
-        self._tools_text = ToolsText()
         self._sessions = LiveSessions(saver, self._rhythm, clock, self._wake)
         self._closing = threading.Lock()
         self._left: Unsaved | None = None
@@ -357,22 +355,6 @@ class SqliteSessionStore:
                 live.messages = loaded
             return list(loaded)
 
-    def read_ahead(self, session_id: str) -> list[Message]:
-        """The same for a session whose next turn is expected: it is kept until then, of one session at a time.
-
-        Raises:
-            UnknownSession: there is no such session.
-            StoreError: it cannot be read.
-        """
-        with self._sessions.entered_if_live(session_id) as live:
-            if live is None:
-                return list(self._sessions.read_ahead(session_id).messages)
-        return self.messages(session_id)
-
-    def forget_ahead(self, session_id: str) -> None:
-        """Keep nothing that was read ahead."""
-        self._sessions.forget_ahead(session_id)
-
     def note(self, session_id: str, operation: Operation) -> None:
         """Store what happened beside the conversation, in order with it; whoever prompts the session.
 
@@ -424,9 +406,8 @@ class SqliteSessionStore:
 
         Nothing happens where the session is gone, or another process's now.
         """
-        operation = Keep(packed_state(state, self._tools_text))
+        operation = Keep(packed_state(state))
         with self._sessions.entered(session_id) as live:
-            live.kept = None
             live.backlog = [one for one in live.backlog if not isinstance(one, Keep)]
             self._sessions.store(live, operation)
             self._sessions.drop_if_idle(live)
@@ -442,8 +423,6 @@ class SqliteSessionStore:
             waiting = [one for one in live.backlog if isinstance(one, Keep)] if live else []
             if waiting:
                 return waiting[-1].packed.state
-            if live is not None and live.kept is not None and live.holds:
-                return live.kept
         return read_sound(self._database, session_id, lambda: self._read_kept(session_id))
 
     def _read_kept(self, session_id: str) -> KeptState | None:
@@ -489,7 +468,6 @@ class SqliteSessionStore:
     def release(self, session_id: str) -> None:
         """Let go of a session. What could not be stored yet keeps it in memory, and its lease, until it is."""
         self._journals.forget(session_id)
-        self._sessions.forget_ahead(session_id)
         with self._sessions.entered_if_live(session_id) as live:
             if live is None:
                 return

@@ -128,17 +128,6 @@ class SessionStore(Protocol):
         """
         ...
 
-    def read_ahead(self, session_id: str) -> list[Message]:
-        """The same for a session whose next turn is expected, and will want them; raises the same.
-
-        If nothing has changed when that turn begins, `messages` gives the same objects.
-        """
-        ...
-
-    def forget_ahead(self, session_id: str) -> None:
-        """Keep nothing that was read ahead."""
-        ...
-
     def compact(self, session_id: str, turn_id: str, compaction: Compaction) -> bool:
         """Store a compression that the running turn has made over the history as it is now, before it is used.
 
@@ -300,13 +289,6 @@ class InMemorySessionStore:
         """A copy of the session's list of messages."""
         with self._lock:
             return list(self._record(session_id).messages)
-
-    def read_ahead(self, session_id: str) -> list[Message]:
-        """The same: nothing has to be read."""
-        return self.messages(session_id)
-
-    def forget_ahead(self, session_id: str) -> None:
-        """Nothing was read."""
 
     def compact(self, session_id: str, turn_id: str, compaction: Compaction) -> bool:
         """Remember a compression of the messages so far."""

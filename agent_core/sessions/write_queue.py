@@ -16,9 +16,9 @@ from agent_core.messages import Message
 from agent_core.sessions import leases
 from agent_core.sessions.database import Database
 from agent_core.sessions.housekeeping import Rhythm
-from agent_core.sessions.live_session import LiveSession, ReadAhead, read_all
+from agent_core.sessions.live_session import LiveSession
 from agent_core.sessions.operations import AddEvents, AddMessage, CloseTurn, CreateSession, Keep, LiveTurn, Operation
-from agent_core.sessions.rows import DELETING, drop_turns_left_empty, read_bodies, read_compaction, unpack_messages
+from agent_core.sessions.rows import DELETING, drop_turns_left_empty, read_bodies, read_compaction, unpack_message
 from agent_core.sessions.sound import read_sound
 from agent_core.sessions.spool import Spool
 from agent_core.sessions.store_errors import primary_code
@@ -66,20 +66,12 @@ class Saver:
         self.patience = patience
         self.saves = 0
 
-    def save(
-        self,
-        live: LiveSession,
-        *,
-        claim: bool = False,
-        patience: float | None = None,
-        ahead: ReadAhead | None = None,
-    ) -> None:
+    def save(self, live: LiveSession, *, claim: bool = False, patience: float | None = None) -> None:
         """Store the session's backlog and what its running turn's journal has; end its lease if it is leaving.
 
         Args:
             claim: take the lease, even if there is nothing to store.
             patience: seconds, instead of the usual.
-            ahead: what was read of the session; where that is so still when the lease is taken, it is known.
 
         Raises:
             StoreError: it, or a part of it, could not be stored; the rest waits in the backlog. What can never be
@@ -88,10 +80,10 @@ class Saver:
             SessionVanished: it is another file now, without the session. UnknownSession: the session was deleted.
         """
         allowed = self.patience if patience is None else patience
-        while self._save_some(live, claim=claim, patience=allowed, ahead=ahead):
+        while self._save_some(live, claim=claim, patience=allowed):
             pass
 
-    def _save_some(self, live: LiveSession, *, claim: bool, patience: float, ahead: ReadAhead | None) -> bool:
+    def _save_some(self, live: LiveSession, *, claim: bool, patience: float) -> bool:
         """Store the first operations; whether there is more to store."""
         batch = live.backlog[:_BATCH]
         is_last = len(batch) == len(live.backlog)
@@ -101,11 +93,10 @@ class Saver:
         leaves = is_last and live.leaving
         if not (batch or claim or (leaves and live.holds) or any(turn.events for turn in turns)):
             return False
-        claimed = is_as_read = False
+        claimed = False
         applied: Operation | None = None
         try:
             with self.database.write(patience) as connection:
-                is_as_read = ahead is not None and ahead.is_now(connection)
                 claimed = self._authorise(connection, live, batch, claim=claim)
                 for applied in batch:
                     applied.apply(connection, live.id)
@@ -124,7 +115,7 @@ class Saver:
             return True
         self._settle(live, batch, turns)
         if claimed:
-            live.claimed(ahead if is_as_read else None)
+            live.claimed()
         if leaves:
             live.holds = False
         return bool(live.backlog)
@@ -277,7 +268,6 @@ class LiveSessions:
         self._wake = wake
         self._lock = threading.Lock()
         self._live: dict[str, LiveSession] = {}
-        self._ahead: ReadAhead | None = None
         self.spool = Spool(saver.database.path)
         self._taking_in = threading.Lock()
         self._took_in = threading.Event()
@@ -374,7 +364,7 @@ class LiveSessions:
             UnknownSession, SessionInUse, StoreError.
         """
         try:
-            self._saver.save(live, claim=True, patience=patience, ahead=self._ahead_of(live.id))
+            self._saver.save(live, claim=True, patience=patience)
         except LeaseLost:
             live.holds = False
             live.forget_history()
@@ -400,7 +390,6 @@ class LiveSessions:
         if live.messages is None and not live.unsaved:
             with contextlib.suppress(UnknownSession, StoreError):
                 live.messages = self.read_live(live)
-        self.forget_ahead(live.id)
 
     def save_now(self, live: LiveSession, patience: float | None = None) -> bool:
         """Store what waits, even if that was tried a moment ago; whether nothing of it is left.
@@ -438,29 +427,7 @@ class LiveSessions:
     def _read_messages(self, session_id: str) -> list[Message]:
         with self._database.read() as connection:
             leases.read_holder(connection, session_id)  # tells whether there is such a session
-            bodies = read_bodies(connection, session_id)
-        ahead = self._ahead_of(session_id)
-        return list(ahead.messages) if ahead is not None and ahead.bodies == bodies else unpack_messages(bodies)
-
-    def read_ahead(self, session_id: str) -> ReadAhead:
-        """What the session's next turn begins with. It is kept until then: if it is the same, it is not read anew.
-
-        One session's is kept at a time.
-
-        Raises:
-            UnknownSession, StoreError.
-        """
-        self._ahead = ahead = read_sound(self._database, session_id, lambda: read_all(self._database, session_id))
-        return ahead
-
-    def forget_ahead(self, session_id: str) -> None:
-        """Nobody will begin a turn of it soon."""
-        if self._ahead_of(session_id) is not None:
-            self._ahead = None
-
-    def _ahead_of(self, session_id: str) -> ReadAhead | None:
-        ahead = self._ahead
-        return ahead if ahead is not None and ahead.session_id == session_id else None
+            return [unpack_message(body) for body in read_bodies(connection, session_id)]
 
     def read_compaction(self, session_id: str, live: LiveSession | None) -> Compaction | None:
         """The compression in effect as it is stored; none where the session itself waits to be.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +21,6 @@ from agent_core.services import SessionServices
 from agent_core.sessions.records import KeptState
 from agent_core.sessions.store import InMemorySessionStore
 from tests.support.choices import choice_for
-from tests.support.session_database import Desk
 
 _CHOICE = choice_for("http://localhost/v1")
 _ASKED = Asked(HttpProvider(_CHOICE, CHAT_COMPLETIONS), _CHOICE, None, "5m")
@@ -130,19 +128,3 @@ def test_of_a_huge_conversation_nothing_is_made(monkeypatch: pytest.MonkeyPatch,
     huge = user_message([{"type": "text", "text": "look"}, image] if is_image else "x" * 1_001)
     assert recall(_store([huge, assistant_message("ok")]), "s") is None
     assert recall(_store([user_message("x" * 900), assistant_message("ok")]), "s") is not None
-
-
-def test_of_a_huge_conversation_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("agent_core.rehearsing.MOST_CHARS", 1_000)
-    desk = Desk(tmp_path / "sessions.db")
-    desk.store.create("s", "/srv")
-    desk.store.begin_turn("s", "t1")
-    desk.store.append("s", "t1", user_message("x" * 1_001))
-    desk.store.release("s")
-    (read,) = desk.store.read_ahead("s")
-    assert desk.store.messages("s")[0] is read
-
-    assert recall(desk.store, "s") is None
-
-    assert desk.store.messages("s")[0] is not read
-    desk.close()

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from agent_core.messages import text_of
 from agent_core.sessions.database import Database
-from agent_core.sessions.rows import read_bodies, unpack_messages
+from agent_core.sessions.rows import read_bodies, unpack_message
 from tests.support.editor import Content, Editor
 from tests.support.merged_view import MergedView, merged_view
 
@@ -53,7 +53,7 @@ class Talk:
         database = Database(self.home / "hermes-acp.db")
         try:
             with database.read() as connection:
-                messages = unpack_messages(read_bodies(connection, session or self.session))
+                messages = [unpack_message(body) for body in read_bodies(connection, session or self.session)]
                 return [text_of(message["content"]) for message in messages]
         finally:
             database.close()

@@ -11,7 +11,7 @@ from agent_core.sessions.archive import SessionArchive
 from agent_core.sessions.fork import fork_title
 from agent_core.sessions.records import KeptState, NewSession
 from agent_core.sessions.replay import replayed
-from agent_core.sessions.rows import packed_state, read_bodies, read_state, unpack_messages, write_state
+from agent_core.sessions.rows import packed_state, read_bodies, read_state, unpack_message, write_state
 from tests.support.stored_sessions import (
     add_talk,
     add_turn,
@@ -36,7 +36,7 @@ def archive(database):
 
 def history(database, session_id):
     with database.read() as connection:
-        return unpack_messages(read_bodies(connection, session_id))
+        return [unpack_message(body) for body in read_bodies(connection, session_id)]
 
 
 def kept(database, session_id):

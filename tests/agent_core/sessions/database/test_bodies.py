@@ -5,7 +5,7 @@ import math
 import pytest
 
 from agent_core.errors import StoreError
-from agent_core.sessions.database import pack, unpack, unpack_all
+from agent_core.sessions.database import pack, unpack
 from tests.support.each import each
 
 
@@ -45,16 +45,3 @@ def test_damage_is_told_as_such(stored):
 def test_what_is_no_json_is_refused():
     with pytest.raises(TypeError):
         pack({"path": object()})
-
-
-def test_many_values_come_back_together_as_each_alone():
-    values = [{"role": "user", "content": "Grüße"}, {"long": "x" * 5_000}, {"lone": "\ud800"}, None, [1, 2.5]]
-    assert unpack_all([pack(value) for value in values]) == values
-    assert unpack_all([]) == []
-
-
-@each("damaged", ['{"a"', "1, 2", "", "[", b"no zlib"])
-def test_one_damaged_value_among_many_is_told(damaged):
-    with pytest.raises(StoreError) as told:
-        unpack_all([pack({"a": 1}), damaged, pack({"b": 2})])
-    assert told.value.kind == "corrupt"

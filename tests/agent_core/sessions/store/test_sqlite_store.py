@@ -258,48 +258,6 @@ def test_turns_of_many_sessions_at_once_are_all_stored(tmp_path):
     desk.close()
 
 
-def test_what_was_read_ahead_is_the_same_objects_when_a_turn_begins_while_nothing_has_changed(desk):
-    desk.store.begin_turn("s", "t1")
-    desk.store.append("s", "t1", HELLO)
-    desk.store.release("s")
-    (ahead,) = desk.store.read_ahead("s")
-
-    desk.store.begin_turn("s", "t2")
-
-    (message,) = desk.store.messages("s")
-    assert message is ahead
-
-
-def test_what_was_read_ahead_is_read_anew_where_anything_of_it_changed(desk):
-    desk.store.begin_turn("s", "t1")
-    desk.store.append("s", "t1", HELLO)
-    desk.store.append("s", "t1", HI)
-    desk.store.release("s")
-    changes = (
-        ("UPDATE messages SET hidden = 'undone' WHERE id = (SELECT max(id) FROM messages)", [HELLO]),
-        (f"UPDATE messages SET hidden = '', body = '{json.dumps(HELLO)}'", [HELLO, HELLO]),
-        ("UPDATE messages SET hidden = 'undone'", []),
-    )
-    for number, (change, there) in enumerate(changes, 2):
-        desk.store.read_ahead("s")
-        desk.change(change)
-        desk.store.begin_turn("s", f"t{number}")
-        assert desk.store.messages("s") == there
-        desk.store.end_turn("s", f"t{number}", "command")
-        desk.store.release("s")
-
-
-def test_what_was_read_ahead_is_forgotten_when_the_session_is_let_go_of(desk):
-    desk.store.begin_turn("s", "t1")
-    desk.store.append("s", "t1", HELLO)
-    desk.store.release("s")
-    (ahead,) = desk.store.read_ahead("s")
-    desk.store.release("s")
-    (message,) = desk.store.messages("s")
-    assert message == ahead
-    assert message is not ahead
-
-
 def test_what_is_known_from_the_turn_before_is_not_read_again(desk):
     for turn, outcome in (("t1", "end_turn"), ("t2", "command"), ("t3", "error"), ("t4", "end_turn")):
         desk.store.begin_turn("s", turn)
