@@ -174,7 +174,7 @@ class AgentFactory:
         self._traces = Traces(config.load)
         self._memories = Memories(config.home.root)
         self.sessions = sessions or SessionLibrary(config.home)
-        self.background = Backgrounds(self.sessions.background)
+        self.background = Backgrounds(self.sessions.store)
         self.plugins = Plugins(config)
         self._workspaces = Workspaces(config, self.sessions, self._auxiliary, self.plugins)
         registry.add_loader(self.plugins.load)

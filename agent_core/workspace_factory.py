@@ -380,7 +380,7 @@ class Workspaces:
         above = [top for root in roots if (top := git_root(root)) is not None and not home.is_relative_to(top)]
         PROGRAMS.distrust((*roots, *above, *(Path(text).expanduser() for text in config.settings.sandbox.writable)))
         self._plugins.load_for_backend(config.settings.terminal.backend)
-        tell = self._sessions.background.keep_news
+        tell = self._sessions.store.keep_news
         elsewhere = elsewhere_of(config.settings, session_id, roots, limits, self._guardian, tell=tell)
         connected = None if elsewhere is None else self._connected(elsewhere)
         try:
@@ -487,7 +487,7 @@ class Workspaces:
         """The workspace, closed with its place; with a copy there, where the settings want one."""
         from agent_core.remote.session_copy import session_copy  # noqa: PLC0415 - most sessions work here
 
-        files, background = self._sessions.files, self._sessions.background
+        files, background = self._sessions.files, self._sessions.store
         copied = session_copy(
             part,
             elsewhere,

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import Protocol
 
 from agent_core.errors import StoreError
 from tools.light_dataclass import dataclass
@@ -140,36 +139,24 @@ class Rhythm:
     at_end: float = 5.0
 
 
-class Chores(Protocol):
-    """What the store has to have done. Nothing here waits longer than a turn would."""
-
-    def save_waiting(self) -> bool:
-        """Write journals of running turns, and backlogs that are due; whether there may be more in a second."""
-        ...
-
-    def has_backlog(self) -> bool:
-        """Whether something could not be stored so far."""
-        ...
-
-    def renew_leases(self) -> bool:
-        """Renew the leases of sessions that are at work; whether there are any. Raises StoreError."""
-        ...
-
-    def writes(self) -> int:
-        """How often something was written so far."""
-        ...
-
-
 @dataclass(slots=True)
 class Housekeeper:
     """Does the chores, one `tick` after the other. Used by one thread.
 
     Attributes:
+        save_waiting: writes journals of running turns, and backlogs that are due; whether there may be more in a
+            second. Like all here it waits no longer than a turn would.
+        has_backlog: whether something could not be stored so far.
+        renew_leases: of sessions that are at work; whether there are any. Raises StoreError.
+        writes: how often something was written so far.
         idle_jobs: each does a little, and tells whether there is more to do.
         tidy: what is done once after writing, before the idle jobs.
     """
 
-    chores: Chores
+    save_waiting: Callable[[], bool]
+    has_backlog: Callable[[], bool]
+    renew_leases: Callable[[], bool]
+    writes: Callable[[], int]
     clock: Callable[[], float]
     rhythm: Rhythm
     tidy: Callable[[], None]
@@ -194,9 +181,9 @@ class Housekeeper:
 
     def _tick(self) -> float | None:
         due: list[float] = []
-        if self.chores.save_waiting():
+        if self.save_waiting():
             due.append(self.rhythm.checkpoint)
-        if self.chores.has_backlog():
+        if self.has_backlog():
             due.append(self.rhythm.backlog)
         due += self._heartbeat()
         due += self._rest()
@@ -207,7 +194,7 @@ class Housekeeper:
         if now < self._renew_at:
             return [self._renew_at - now]
         try:
-            holds = self.chores.renew_leases()
+            holds = self.renew_leases()
         except StoreError as problem:
             self._tell("renewing leases", problem)
             return [self.rhythm.backlog]
@@ -217,7 +204,7 @@ class Housekeeper:
         return [self.rhythm.heartbeat]
 
     def _rest(self) -> list[float]:
-        now, writes = self.clock(), self.chores.writes()
+        now, writes = self.clock(), self.writes()
         if writes != self._seen_writes:
             self._seen_writes, self._quiet_from = writes, now + self.rhythm.quiet
             if not self._jobs:
@@ -235,7 +222,7 @@ class Housekeeper:
     def _work_while_quiet(self) -> None:
         """Go through the jobs until they are done, a turn writes, or something else is due."""
         until = self.clock() + self.rhythm.quiet
-        while self._jobs and self.chores.writes() == self._seen_writes and self.clock() < until:
+        while self._jobs and self.writes() == self._seen_writes and self.clock() < until:
             if not self._has_more(self._jobs[0]):
                 del self._jobs[0]
 

@@ -21,8 +21,7 @@ from agent_core.sessions.database import Database
 from agent_core.sessions.housekeeping import DAY, Daily
 from agent_core.sessions.leases import is_alive, refuse_living
 from agent_core.sessions.records import SessionRecord
-from agent_core.sessions.sqlite_store import KeptBackground, SqliteSessionStore
-from agent_core.sessions.write_queue import Unsaved
+from agent_core.sessions.sqlite_store import SqliteSessionStore, Unsaved
 from tools.agent_ports import SessionRecall
 
 if TYPE_CHECKING:
@@ -114,7 +113,6 @@ class SessionLibrary:
         self._files: FileVersions | None = None
         jobs = (self._index, Daily(self._tidy_up, self.database.clock))
         self.store = SqliteSessionStore(self.database, idle_jobs=jobs)
-        self.background = KeptBackground(self.database, self.store)
 
     @property
     def files(self) -> FileVersions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -50,86 +51,92 @@ _TYPES: Mapping[str, type] = {
 }
 
 
-class Coding:
+def coded(session_id: str, operations: Sequence[Operation]) -> bytes:
+    """What a session has to store, as JSON."""
+    coding = _Coding()
+    found = [coding.coded(operation) for operation in operations]
+    turns = [coding.coded_turn(turn) for turn in coding.turns]
+    return json.dumps({"format": _FORMAT, "session": session_id, "turns": turns, "operations": found}).encode()
+
+
+def decoded(text: bytes) -> tuple[str, list[Operation]]:
+    """The session's id, and what it has to store.
+
+    Raises:
+        ValueError, TypeError, KeyError, IndexError, AttributeError: it was not made by `coded`.
+    """
+    file = json.loads(text)
+    if file["format"] != _FORMAT:
+        raise ValueError(f"its format is {file['format']!r}, this program knows {_FORMAT}")
+    coding = _Coding()
+    coding.turns = [coding.decoded_turn(turn) for turn in file["turns"]]
+    return file["session"], [coding.decoded(operation) for operation in file["operations"]]
+
+
+class _Coding:
     """Values as JSON and back. Turns are values that several operations share: they are told apart by number."""
 
     def __init__(self) -> None:
-        self._turns: list[LiveTurn] = []
+        self.turns: list[LiveTurn] = []
 
-    def coded_file(self, session_id: str, operations: Sequence[Operation]) -> dict[str, Any]:
-        """What a session has to store."""
-        coded = [self._coded(operation) for operation in operations]
-        turns = [self._coded_turn(turn) for turn in self._turns]
-        return {"format": _FORMAT, "session": session_id, "turns": turns, "operations": coded}
-
-    def decoded_file(self, file: Mapping[str, Any]) -> tuple[str, list[Operation]]:
-        """The session's id, and what it has to store.
-
-        Raises:
-            ValueError, TypeError, KeyError, IndexError, AttributeError: it was not made by `coded_file`.
-        """
-        if file["format"] != _FORMAT:
-            raise ValueError(f"its format is {file['format']!r}, this program knows {_FORMAT}")
-        self._turns = [self._decoded_turn(turn) for turn in file["turns"]]
-        return file["session"], [self._decoded(operation) for operation in file["operations"]]
-
-    def _coded(self, value: Any) -> Any:
+    def coded(self, value: Any) -> Any:
+        """A value as JSON."""
         match value:
             case None | str() | int() | float():
                 return value
             case list():
-                return [self._coded(one) for one in value]
+                return [self.coded(one) for one in value]
             case LiveTurn():
-                return {"turn": self._number_of(value)}
+                if value not in self.turns:
+                    self.turns.append(value)
+                return {"turn": self.turns.index(value)}
             case tuple():
-                return {"tuple": [self._coded(one) for one in value]}
+                return {"tuple": [self.coded(one) for one in value]}
             case set() | frozenset():
-                return {"set": [self._coded(one) for one in value]}
+                return {"set": [self.coded(one) for one in value]}
             case Mapping():
-                return {"map": [[self._coded(name), self._coded(one)] for name, one in value.items()]}
+                return {"map": [[self.coded(name), self.coded(one)] for name, one in value.items()]}
             case bytes():
                 return {"bytes": base64.b64encode(value).decode("ascii")}
             case Path():
                 return {"path": stored_path(value)}
         if not is_dataclass(value) or type(value).__name__ not in _TYPES:
             raise TypeError(f"{type(value).__name__} cannot be put into a file")
-        return {type(value).__name__: {each.name: self._coded(getattr(value, each.name)) for each in fields(value)}}
+        return {type(value).__name__: {each.name: self.coded(getattr(value, each.name)) for each in fields(value)}}
 
-    def _decoded(self, value: Any) -> Any:
+    def decoded(self, value: Any) -> Any:
+        """The value of such JSON."""
         if isinstance(value, list):
-            return [self._decoded(one) for one in value]
+            return [self.decoded(one) for one in value]
         if not isinstance(value, dict):
             return value
         [(kind, held)] = value.items()
         match kind:
             case "turn":
-                return self._turns[held]
+                return self.turns[held]
             case "tuple":
-                return tuple(self._decoded(one) for one in held)
+                return tuple(self.decoded(one) for one in held)
             case "set":
-                return frozenset(self._decoded(one) for one in held)
+                return frozenset(self.decoded(one) for one in held)
             case "map":
-                return {self._decoded(name): self._decoded(one) for name, one in held}
+                return {self.decoded(name): self.decoded(one) for name, one in held}
             case "bytes":
                 return base64.b64decode(held)
             case "path":
                 return path_from(held)
-        made = _TYPES[kind](**{name: self._decoded(one) for name, one in held.items()})
+        made = _TYPES[kind](**{name: self.decoded(one) for name, one in held.items()})
         if isinstance(made, NoteChanges | EndCommand):
             made.was_tried = True
         return made
 
-    def _number_of(self, turn: LiveTurn) -> int:
-        if turn not in self._turns:
-            self._turns.append(turn)
-        return self._turns.index(turn)
-
-    def _coded_turn(self, turn: LiveTurn) -> dict[str, Any]:
+    def coded_turn(self, turn: LiveTurn) -> dict[str, Any]:
+        """A turn as JSON, with what its journal has to give."""
         rows = turn.journal.take(final=True)
         turn.journal.put_back(rows)
         plain = ("id", "session_id", "began_at", "number", "messages", "visible", "compactions")
-        return {name: getattr(turn, name) for name in plain} | {"events": [self._coded(row) for row in rows]}
+        return {name: getattr(turn, name) for name in plain} | {"events": [self.coded(row) for row in rows]}
 
-    def _decoded_turn(self, coded: dict[str, Any]) -> LiveTurn:
-        rows = cast("list[JournalRow]", [self._decoded(row) for row in coded.pop("events")])
+    def decoded_turn(self, coded: dict[str, Any]) -> LiveTurn:
+        """The turn of such JSON."""
+        rows = cast("list[JournalRow]", [self.decoded(row) for row in coded.pop("events")])
         return LiveTurn(**coded, journal=TurnJournal.of(rows), stored=None)

@@ -1,4 +1,13 @@
-"""What a live session stores: operations, each of which may be tried again after a failure of unknown outcome."""
+"""What a live session stores: operations, each of which may be tried again after a failure of unknown outcome.
+
+There is one queue of them for each session, in the order in which things happened: turns, messages, compressions,
+what files were, news of the background, what is kept between turns. Nothing leaves it but into the database, or, at
+the end of the process, into a file (`spool`).
+
+A commit that fails may have happened all the same. So an operation that was tried asks the database whether it is
+done: a turn is known by its id and begin, a message by how many of its turn are stored, a change of a file by its
+call and time.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +17,11 @@ from typing import ClassVar
 
 from agent_core.background_tasks import TaskInfo
 from agent_core.errors import StoreError
-from agent_core.events import (
-    AgentText,
-    SaidAudio,
-    SaidDocument,
-    SaidImage,
-    SaidLink,
-    SaidPart,
-    SaidText,
-    SessionEvent,
-    UserSaid,
-    audio_format,
-)
-from agent_core.messages import Content, Part, text_of
 from agent_core.notifications import News
-from agent_core.sessions.database import unpack
-from agent_core.sessions.event_codec import decode, plain_text
+from agent_core.sessions.database import pack
 from agent_core.sessions.journal import JournalRow, TurnJournal
-from agent_core.sessions.records import COMMAND, COMPACTED, NewSession, PromptLeft
+from agent_core.sessions.prompts_left import is_told
+from agent_core.sessions.records import NewSession
 from agent_core.sessions.rows import (
     IN_HISTORY,
     PackedCompaction,
@@ -33,31 +29,21 @@ from agent_core.sessions.rows import (
     PackedMessage,
     PackedState,
     close_turn,
-    count_messages,
     delete_news,
-    drop_empty_turn,
-    find_turn,
-    insert_compaction,
     insert_message,
     insert_new,
-    insert_news,
     insert_turn,
     packed_events,
-    unpack_message,
-    withdraw_messages,
     write_events,
     write_state,
-    write_task,
     write_title,
 )
 from tools.light_dataclass import dataclass
 
-# A turn that this process runs, or ran and has not stored to its end.
-
 
 @dataclass(slots=True, eq=False)
 class LiveTurn:
-    """The turn.
+    """A turn that this process runs, or ran and has not stored to its end.
 
     Attributes:
         began_at: seconds since the epoch.
@@ -106,21 +92,34 @@ class LiveTurn:
         self.taken, self.events = (), ()
         self.stored = None
 
-    def count_stored(self, connection: sqlite3.Connection, number: int) -> int:
-        """How many of its messages are stored."""
-        if self.stored is None:
-            self.stored = count_messages(connection, self.session_id, number)
-        return self.stored
-
-
-# There is one queue of them for each session, in the order in which things happened: turns, messages, compressions,
-# what files were, news of the background, what is kept between turns. Nothing leaves it but into the database, or, at
-# the end of the process, into a file (`spool`).
-# A commit that fails may have happened all the same. So an operation that was tried asks the database whether it is
-# done: a turn is known by its id and begin, a message by how many of its turn are stored, a change of a file by its
-# call and time.
 
 _SMALL = 256
+_KEPT_FINISHED = 50
+# A session may have been deleted while something ran in it.
+_IF_THERE = "FROM sessions WHERE id = ?1"
+_ADD_NEWS = f"INSERT OR IGNORE INTO news (session_id, name, body, created_at) SELECT ?1, ?2, ?3, ?4 {_IF_THERE}"
+_WRITE_TASK = (
+    "INSERT INTO tasks (session_id, name, state, body, started_at, ended_at)"
+    f" SELECT ?1, ?2, ?3, ?4, ?5, ?6 {_IF_THERE}"
+    " ON CONFLICT (session_id, name) DO UPDATE SET state = excluded.state, body = excluded.body,"
+    " started_at = excluded.started_at, ended_at = excluded.ended_at"
+)
+_DROP_OLD_TASKS = (
+    "DELETE FROM tasks WHERE session_id = ?1 AND state NOT IN ('running', 'paused') AND id NOT IN (SELECT id FROM"
+    " tasks WHERE session_id = ?1 AND state NOT IN ('running', 'paused') ORDER BY id DESC LIMIT ?2)"
+)
+_WITHDRAW = (
+    "UPDATE messages SET hidden = 'withdrawn' WHERE hidden = '' AND id IN"
+    " (SELECT id FROM messages WHERE session_id = ? AND turn = ? ORDER BY id LIMIT ?)"
+)
+_EMPTY = (
+    "AND NOT EXISTS (SELECT 1 FROM events WHERE session_id = turns.session_id AND turn = turns.number)"
+    " AND NOT EXISTS (SELECT 1 FROM messages WHERE session_id = turns.session_id AND turn = turns.number)"
+)
+_ADD_COMPACTION = (
+    "INSERT OR IGNORE INTO compactions (session_id, turn, number, messages, last_message, body, created_at)"  # noqa: S608 - a constant
+    f" SELECT ?1, ?2, ?3, count(*), max(id), ?4, ?5 FROM messages WHERE {IN_HISTORY} HAVING count(*) > 0"
+)
 
 
 class Operation:
@@ -168,8 +167,10 @@ class BeginTurn(Operation):
 
     def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
         """Give the turn its number."""
-        turn = self.turn
-        known = find_turn(connection, session_id, turn.id, turn.began_at) if turn.stored is None else None
+        turn, known = self.turn, None
+        if turn.stored is None:  # it was tried
+            query = "SELECT max(number) FROM turns WHERE session_id = ? AND id = ? AND began_at = ?"
+            (known,) = connection.execute(query, (session_id, turn.id, turn.began_at)).fetchone()
         turn.number = known or insert_turn(connection, session_id, turn.id, turn.began_at)
 
 
@@ -189,7 +190,10 @@ class AddMessage(Operation):
     def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
         """Store it, unless it is stored."""
         number = _number(self.turn)
-        if self.index >= self.turn.count_stored(connection, number):
+        if self.turn.stored is None:
+            query = "SELECT count(*) FROM messages WHERE session_id = ? AND turn = ?"
+            (self.turn.stored,) = connection.execute(query, (session_id, number)).fetchone()
+        if self.index >= (self.turn.stored or 0):
             insert_message(connection, session_id, number, self.message)
         if self.message.news:
             # In the same transaction: told once, and not lost.
@@ -205,7 +209,7 @@ class Withdraw(Operation):
 
     def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
         """Mark them."""
-        withdraw_messages(connection, session_id, _number(self.turn), self.count)
+        connection.execute(_WITHDRAW, (session_id, _number(self.turn), self.count))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -227,7 +231,8 @@ class AddCompaction(Operation):
 
     def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
         """Store it, unless it is stored."""
-        insert_compaction(connection, session_id, _number(self.turn), self.number, self.packed)
+        made = (self.number, self.packed.body, self.packed.created_at)
+        connection.execute(_ADD_COMPACTION, (session_id, _number(self.turn), *made))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,7 +255,7 @@ class CloseTurn(Operation):
         self.turn.write_events(connection)
         close_turn(connection, session_id, number, ended_at=self.now, outcome=self.outcome, note=self.note)
         if not self.turn.messages:
-            drop_empty_turn(connection, session_id, number)
+            drop_empty_turns(connection, session_id, "number = ?", number)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -268,6 +273,38 @@ class AddEvents(Operation):
         """Write it."""
         _number(self.turn)
         self.turn.write_events(connection)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TellLeft(Operation):
+    """The model is told of the prompt that turn number `turn` has left."""
+
+    turn: int
+    messages: Sequence[PackedMessage]
+
+    @property
+    def size(self) -> int:
+        """That of the messages."""
+        return sum(len(message.body) for message in self.messages)
+
+    def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
+        """Store it, unless it is stored."""
+        if not is_told(connection, session_id, self.turn):
+            for message in self.messages:
+                insert_message(connection, session_id, self.turn, message)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeaveOut(Operation):
+    """The model is not told of the prompt that turn number `turn` has left, for ever. `now` as in `CloseTurn`."""
+
+    turn: int
+    now: float
+    why: str
+
+    def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
+        """Let the turn have failed."""
+        close_turn(connection, session_id, self.turn, ended_at=self.now, outcome="error", note=self.why)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -316,7 +353,10 @@ class KeepNews(Operation):
 
     def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
         """Store it, unless it is stored."""
-        insert_news(connection, session_id, self.news)
+        news = self.news
+        told = {"source": news.source, "kind": news.kind, "title": news.title, "text": news.text}
+        body = pack({**told, "outcome": news.outcome})
+        connection.execute(_ADD_NEWS, (session_id, news.id, body, news.at))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -339,8 +379,16 @@ class KeepTask(Operation):
     needs_lease: ClassVar[bool] = False
 
     def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
-        """Put it in the place of what was stored of it."""
-        write_task(connection, session_id, self.task)
+        """Put it in the place of what was stored of it; of those that are over only the latest stay."""
+        task = self.task
+        body = pack({"kind": task.kind, "title": task.title, "detail": task.detail, "tells": task.tells})
+        connection.execute(_WRITE_TASK, (session_id, task.id, task.state, body, task.started_at, task.ended_at))
+        connection.execute(_DROP_OLD_TASKS, (session_id, _KEPT_FINISHED))
+
+
+def drop_empty_turns(connection: sqlite3.Connection, session_id: str, which: str, *values: int) -> None:
+    """Remove turns in which nothing was said and nothing happened. `which`: a condition in SQL, and its values."""
+    connection.execute(f"DELETE FROM turns WHERE session_id = ? AND {which} {_EMPTY}", (session_id, *values))  # noqa: S608
 
 
 def _number(turn: LiveTurn) -> int:
@@ -349,162 +397,3 @@ def _number(turn: LiveTurn) -> int:
             f"Turn {turn.id!r} has no row yet, though it should have. Restart hermes-acp and report this."
         )
     return turn.number
-
-
-# What was written down for the person, and whose turn ended before it was for the model: prompts, half an answer.
-# A turn's prompt is shown again as soon as the turn is stored; what the model gets of it is stored when hooks, notes
-# and links are known. Between the two the process may end, or the person cancels. Whatever a hook would have said of
-# such a prompt is unknown: it is in no history until the next turn has asked, and tells it or leaves it out.
-
-_TURNS = (
-    "SELECT number, id, began_at, outcome FROM turns WHERE session_id = ? AND undone = 0 AND id != ?"
-    " ORDER BY number DESC"
-)
-_FIRST_EVENT = "SELECT kind, version, body FROM events WHERE session_id = ? AND turn = ? ORDER BY position LIMIT 1"
-_SAID_TO_MODEL = "SELECT body FROM messages WHERE session_id = ? AND turn = ? AND role = 'user'"
-_LAST_TURN = f"SELECT turn FROM messages WHERE {IN_HISTORY} ORDER BY id DESC LIMIT 1"  # noqa: S608 - a constant
-_ANSWERS = "SELECT body FROM messages WHERE session_id = ? AND turn = ? AND role = 'assistant' ORDER BY id"
-_TEXTS = "SELECT version, body FROM events WHERE session_id = ? AND turn = ? AND kind = 'text' ORDER BY position"
-_ANSWER_ID = "-message-"
-BROKEN_OFF = (None, "", "cancelled")
-"""How turns end that may have left a prompt; None: not yet."""
-
-_PASSED_OVER = (COMMAND, COMPACTED, "error")
-_PDF = "application/pdf"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TellLeft(Operation):
-    """The model is told of the prompt that turn number `turn` has left."""
-
-    turn: int
-    messages: Sequence[PackedMessage]
-
-    @property
-    def size(self) -> int:
-        """That of the messages."""
-        return sum(len(message.body) for message in self.messages)
-
-    def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
-        """Store it, unless it is stored."""
-        if not _is_told(connection, session_id, self.turn):
-            for message in self.messages:
-                insert_message(connection, session_id, self.turn, message)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LeaveOut(Operation):
-    """The model is not told of the prompt that turn number `turn` has left, for ever. `now` as in `CloseTurn`."""
-
-    turn: int
-    now: float
-    why: str
-
-    def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
-        """Let the turn have failed."""
-        close_turn(connection, session_id, self.turn, ended_at=self.now, outcome="error", note=self.why)
-
-
-def read_prompts_left(connection: sqlite3.Connection, session_id: str, turn_id: str) -> tuple[PromptLeft, ...]:
-    """What was said since the model was told anything last, oldest first.
-
-    Args:
-        turn_id: of the turn that runs, which has left nothing yet.
-
-    Raises:
-        StoreError: a message is damaged.
-    """
-    found: list[PromptLeft] = []
-    for number, its_id, began_at, outcome in connection.execute(_TURNS, (session_id, turn_id)):
-        if outcome in _PASSED_OVER:
-            continue
-        if outcome not in BROKEN_OFF or _is_told(connection, session_id, number):
-            break
-        if said := said_first(connection, session_id, number):
-            found.append(PromptLeft(number, its_id, began_at, said))
-    return tuple(reversed(found))
-
-
-def read_answer_left(connection: sqlite3.Connection, session_id: str, running: int | None) -> str:
-    """What was shown of the answer in which the turn of the last message in the history broke off; '' for nothing.
-
-    Args:
-        running: the number of the turn that runs; None where it is not stored yet.
-
-    Raises:
-        StoreError: a message is damaged.
-    """
-    row = connection.execute(_LAST_TURN, (session_id,)).fetchone()
-    if row is None or row[0] == running:
-        return ""
-    shown = _last_answer_shown(connection, session_id, row[0])
-    whole = begun = ""
-    for (body,) in connection.execute(_ANSWERS, (session_id, row[0])):
-        message = unpack_message(body)
-        begun += plain_text(text_of(message["content"]))
-        if not message.get("unfinished"):
-            whole, begun = begun, ""
-    return "" if not begun and whole == shown else shown.removeprefix(begun)
-
-
-def _last_answer_shown(connection: sqlite3.Connection, session_id: str, turn: int) -> str:
-    """All text of a turn's last answer, which notices and calls of others may have cut into pieces."""
-    last, text = "", ""
-    for version, body in connection.execute(_TEXTS, (session_id, turn)):
-        for event in _decoded("text", version, body):
-            if isinstance(event, AgentText) and _ANSWER_ID in event.message_id:
-                text = f"{text}{event.text}" if event.message_id == last else event.text
-                last = event.message_id
-    return text
-
-
-def said_first(connection: sqlite3.Connection, session_id: str, turn: int) -> Content:
-    """What the person said to begin a turn, as the model gets it; empty where nobody did or it cannot be read."""
-    return content_of(_parts(connection, session_id, turn))
-
-
-def content_of(parts: Sequence[SaidPart]) -> Content:
-    """A prompt as the model gets it, with each link named and nothing read."""
-    found = [_part(part) for part in parts]
-    texts = [part["text"] for part in found if part["type"] == "text"]
-    return "\n\n".join(texts) if len(texts) == len(found) else found
-
-
-def _is_told(connection: sqlite3.Connection, session_id: str, turn: int) -> bool:
-    """Whether the model was told what the person said in a turn."""
-    told = connection.execute(_SAID_TO_MODEL, (session_id, turn))
-    return any(not unpack(body).get("injected") for (body,) in told)
-
-
-def _parts(connection: sqlite3.Connection, session_id: str, turn: int) -> Sequence[SaidPart]:
-    kind, version, body = connection.execute(_FIRST_EVENT, (session_id, turn)).fetchone() or ("", 0, "")
-    if kind != "said":  # nobody has said anything, or it was not taken down
-        return ()
-    return next((event.parts for event in _decoded("said", version, body) if isinstance(event, UserSaid)), ())
-
-
-def _decoded(kind: str, version: int, body: str | bytes) -> Sequence[SessionEvent]:
-    """The events of a row; none where it is damaged: it is shown as that."""
-    try:
-        value = unpack(body)
-        return decode(kind, version, value, open=False) if isinstance(value, dict) else ()
-    except StoreError:
-        return ()
-
-
-def _part(part: SaidPart) -> Part:
-    match part:
-        case SaidText(text=text):
-            return {"type": "text", "text": text}
-        case SaidImage(mime_type=kind, data=data):
-            return {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{data}"}}
-        case SaidAudio(mime_type=kind, data=data):
-            return {"type": "input_audio", "input_audio": {"data": data, "format": audio_format(kind)}}
-        case SaidDocument(uri=uri, text=str(text)):
-            return {"type": "text", "text": f"[Attached: {uri}]\n{text}"}
-        case SaidDocument(uri=uri, data=str(data), mime_type=kind) if kind == _PDF:
-            name = uri.rpartition("/")[2] or "document"
-            name = name if name.lower().endswith(".pdf") else f"{name}.pdf"
-            return {"type": "file", "file": {"filename": name, "file_data": f"data:{_PDF};base64,{data}"}}
-        case SaidDocument(uri=uri) | SaidLink(uri=uri):
-            return {"type": "text", "text": f"[Linked: {uri}; its content was not read.]"}

@@ -308,11 +308,6 @@ def _text(digest: str | None, body: str | bytes | None) -> str | None:
 
 # Rows of the tables `turns` and `events` as the live conversation writes them.
 
-_OF_NO_MESSAGE = (
-    " AND NOT EXISTS (SELECT 1 FROM events AS e WHERE e.session_id = turns.session_id AND e.turn = turns.number)"
-    " AND NOT EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = turns.session_id AND m.turn = turns.number)"
-)
-
 PackedEvent = tuple[int, str, int, str | bytes, bool, float]
 """Position, kind, version, body, whether it is open, and when it began."""
 
@@ -328,16 +323,6 @@ def insert_turn(connection: sqlite3.Connection, session_id: str, turn_id: str, b
     return number
 
 
-def find_turn(connection: sqlite3.Connection, session_id: str, turn_id: str, began_at: float) -> int | None:
-    """The number of the turn that began just then, None where it is not stored."""
-    row = connection.execute(
-        "SELECT max(number) FROM turns WHERE session_id = ? AND id = ? AND began_at = ?",
-        (session_id, turn_id, began_at),
-    ).fetchone()
-    number: int | None = row[0]
-    return number
-
-
 def close_turn(
     connection: sqlite3.Connection, session_id: str, number: int, *, ended_at: float, outcome: str, note: str
 ) -> None:
@@ -345,22 +330,6 @@ def close_turn(
     connection.execute(
         "UPDATE turns SET ended_at = ?, outcome = ?, note = ? WHERE session_id = ? AND number = ?",
         (ended_at, outcome, plain_text(note), session_id, number),
-    )
-
-
-def drop_empty_turn(connection: sqlite3.Connection, session_id: str, number: int) -> None:
-    """Remove a turn in which nothing was said and nothing happened."""
-    connection.execute(
-        f"DELETE FROM turns WHERE session_id = ? AND number = ? {_OF_NO_MESSAGE}",  # noqa: S608 - a constant
-        (session_id, number),
-    )
-
-
-def drop_turns_left_empty(connection: sqlite3.Connection, session_id: str) -> None:
-    """Remove the turns that a process began and left, dying, before anything happened."""
-    connection.execute(
-        f"DELETE FROM turns WHERE session_id = ? AND ended_at IS NULL {_OF_NO_MESSAGE}",  # noqa: S608 - a constant
-        (session_id,),
     )
 
 
@@ -419,22 +388,6 @@ def insert_message(connection: sqlite3.Connection, session_id: str, turn: int, m
     )
 
 
-def count_messages(connection: sqlite3.Connection, session_id: str, turn: int) -> int:
-    """How many messages a turn has, hidden ones too."""
-    query = "SELECT count(*) FROM messages WHERE session_id = ? AND turn = ?"
-    count: int = connection.execute(query, (session_id, turn)).fetchone()[0]
-    return count
-
-
-def withdraw_messages(connection: sqlite3.Connection, session_id: str, turn: int, count: int) -> None:
-    """Take a turn's first `count` messages out of the model's history."""
-    connection.execute(
-        "UPDATE messages SET hidden = 'withdrawn' WHERE hidden = '' AND id IN"
-        " (SELECT id FROM messages WHERE session_id = ? AND turn = ? ORDER BY id LIMIT ?)",
-        (session_id, turn, count),
-    )
-
-
 def read_bodies(connection: sqlite3.Connection, session_id: str) -> list[str | bytes]:
     """The model's history as it lies in its rows, in order."""
     query = f"SELECT body FROM messages WHERE {IN_HISTORY} ORDER BY id"  # noqa: S608 - a constant
@@ -485,10 +438,6 @@ _COUNTS = (
     f" AND made.messages = (SELECT count(*) FROM messages WHERE {IN_HISTORY} AND id <= made.last_message)"
 )
 _IN_EFFECT = f"SELECT made.body FROM compactions AS made WHERE {_COUNTS} ORDER BY made.id DESC"  # noqa: S608 - constants
-_ADD_COMPACTION = (
-    "INSERT OR IGNORE INTO compactions (session_id, turn, number, messages, last_message, body, created_at)"  # noqa: S608 - a constant
-    f" SELECT ?1, ?2, ?3, count(*), max(id), ?4, ?5 FROM messages WHERE {IN_HISTORY} HAVING count(*) > 0"
-)
 _TO_COPY = (
     "SELECT turn, number, messages, body, created_at FROM compactions AS made"  # noqa: S608 - constants
     f" WHERE {_COUNTS} AND turn IN (SELECT number FROM turns WHERE session_id = ?2) ORDER BY id"
@@ -513,13 +462,6 @@ class PackedCompaction:
 def packed_compaction(compaction: Compaction, now: float) -> PackedCompaction:
     """`compaction` as it will lie in its row."""
     return PackedCompaction(compaction, pack(asdict(compaction)), now)
-
-
-def insert_compaction(
-    connection: sqlite3.Connection, session_id: str, turn: int, number: int, packed: PackedCompaction
-) -> None:
-    """Add a compaction that was made over the history as it is stored now; one that is there already is left so."""
-    connection.execute(_ADD_COMPACTION, (session_id, turn, number, packed.body, packed.created_at))
 
 
 def read_compaction(connection: sqlite3.Connection, session_id: str) -> Compaction | None:
@@ -570,27 +512,9 @@ def _compaction(body: Any) -> Compaction:
 
 # Rows of the tables `news` and `tasks`.
 
-_KEPT_FINISHED = 50
 _NEWS_KINDS: Mapping[object, NewsKind] = {kind: kind for kind in get_args(NewsKind)}
 _TASK_KINDS: Mapping[object, TaskKind] = {kind: kind for kind in get_args(TaskKind)}
 _STATES: Mapping[object, TaskState] = {state: state for state in get_args(TaskState)}
-# A session may have been deleted while something ran in it.
-_IF_THERE = "FROM sessions WHERE id = ?1"
-_DROP_OLD = (
-    "DELETE FROM tasks WHERE session_id = ?1 AND state NOT IN ('running', 'paused') AND id NOT IN (SELECT id FROM"
-    " tasks WHERE session_id = ?1 AND state NOT IN ('running', 'paused') ORDER BY id DESC LIMIT ?2)"
-)
-
-
-def insert_news(connection: sqlite3.Connection, session_id: str, news: News) -> None:
-    """Add one; one that is there stays as it is."""
-    body = pack(
-        {"source": news.source, "kind": news.kind, "title": news.title, "text": news.text, "outcome": news.outcome}
-    )
-    connection.execute(
-        f"INSERT OR IGNORE INTO news (session_id, name, body, created_at) SELECT ?1, ?2, ?3, ?4 {_IF_THERE}",
-        (session_id, news.id, body, news.at),
-    )
 
 
 def delete_news(connection: sqlite3.Connection, session_id: str, names: Iterable[str]) -> None:
@@ -605,19 +529,6 @@ def read_news(connection: sqlite3.Connection, session_id: str) -> list[News]:
     query = "SELECT name, body, created_at FROM news WHERE session_id = ? ORDER BY id"
     rows = connection.execute(query, (session_id,)).fetchall()
     return [news for name, body, at in rows if (news := news_from(name, body, at)) is not None]
-
-
-def write_task(connection: sqlite3.Connection, session_id: str, task: TaskInfo) -> None:
-    """Store a task as it is now; of those that are over only the latest stay."""
-    body = pack({"kind": task.kind, "title": task.title, "detail": task.detail, "tells": task.tells})
-    connection.execute(
-        "INSERT INTO tasks (session_id, name, state, body, started_at, ended_at)"
-        f" SELECT ?1, ?2, ?3, ?4, ?5, ?6 {_IF_THERE}"
-        " ON CONFLICT (session_id, name) DO UPDATE SET state = excluded.state, body = excluded.body,"
-        " started_at = excluded.started_at, ended_at = excluded.ended_at",
-        (session_id, task.id, task.state, body, task.started_at, task.ended_at),
-    )
-    connection.execute(_DROP_OLD, (session_id, _KEPT_FINISHED))
 
 
 def read_tasks(connection: sqlite3.Connection, session_id: str) -> list[TaskInfo]:

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import logging
 import os
 import secrets
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-from agent_core.sessions.operations import Operation
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, lock, own_user
 
@@ -31,8 +29,6 @@ class Spooled:
     """A file of what a session has to store. It stays until `remove`; `let_go` leaves it to another process."""
 
     path: Path
-    session_id: str
-    operations: Sequence[Operation]
     descriptor: int | None
 
     def remove(self) -> None:
@@ -58,22 +54,19 @@ class Spool:
             Path(tempfile.gettempdir()) / f"hermes-acp-unsaved-{own_user()}-{digest}",
         )
 
-    def write(self, session_id: str, operations: Sequence[Operation]) -> Spooled:
-        """Put into a file what a session has to store.
+    def write(self, session_id: str, text: bytes) -> Spooled:
+        """Put into a file what a session has to store, as JSON.
 
         Raises:
             OSError: there is no place that it could be written to.
         """
-        from agent_core.sessions.operation_codec import Coding  # noqa: PLC0415 - hardly ever
-
-        text = json.dumps(Coding().coded_file(session_id, operations)).encode()
         try:
             path, descriptor = _written(self.places[0], session_id, text)
         except OSError:
             path, descriptor = _written(self.places[1], session_id, text)
-        return Spooled(path, session_id, operations, descriptor)
+        return Spooled(path, descriptor)
 
-    def take(self) -> Iterator[Spooled]:
+    def take(self) -> Iterator[tuple[Spooled, bytes]]:
         """What processes have left that are no more. A file that cannot be read is left where it is, and logged."""
         for path in self._files("*.tmp"):
             _drop_unfinished(path)
@@ -81,7 +74,7 @@ class Spool:
             try:
                 if (taken := _taken(path)) is not None:
                     yield taken
-            except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError) as problem:
+            except OSError as problem:
                 log.error("%s, a part of a conversation, cannot be read: %s", path, problem)  # noqa: TRY400 - it says all
 
     def drop(self, session_id: str) -> None:
@@ -129,21 +122,21 @@ def _written(place: Path, session_id: str, text: bytes) -> tuple[Path, int]:
     return path, descriptor
 
 
-def _taken(path: Path) -> Spooled | None:
+def _taken(path: Path) -> tuple[Spooled, bytes] | None:
     """None where its process lives, or another takes it in."""
     try:
         descriptor = os.open(path, os.O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     except FileNotFoundError:
         return None
-    taken = None
+    text = None
     try:
         # One that was stored and removed in the moment before it was locked is not taken.
         if _is_locked(descriptor) and path.exists():
-            taken = _read(path, descriptor)
+            text = _read(path, descriptor)
     finally:
-        if taken is None:
+        if text is None:
             os.close(descriptor)
-    return taken
+    return None if text is None else (Spooled(path, descriptor), text)
 
 
 def _drop_unfinished(path: Path) -> None:
@@ -168,12 +161,9 @@ def _is_locked(descriptor: int) -> bool:
     return True
 
 
-def _read(path: Path, descriptor: int) -> Spooled:
-    from agent_core.sessions.operation_codec import Coding  # noqa: PLC0415 - hardly ever
-
+def _read(path: Path, descriptor: int) -> bytes:
     facts = os.fstat(descriptor)
     if not stat.S_ISREG(facts.st_mode) or facts.st_uid != own_user():
         raise PermissionError(f"{path} is not this user's.")
     with open(descriptor, "rb", closefd=False) as stream:
-        session_id, operations = Coding().decoded_file(json.loads(stream.read()))
-    return Spooled(path, session_id, operations, descriptor)
+        return stream.read()

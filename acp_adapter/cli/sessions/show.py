@@ -50,7 +50,7 @@ def run_show(options: argparse.Namespace, library: SessionLibrary) -> int:
         *_children(library.archive.children(record.id), style),
     ):
         print(line)
-    for line in task_lines(library.background.tasks(record.id), style, elsewhere=library.runs_elsewhere(record)):
+    for line in task_lines(library.store.tasks(record.id), style, elsewhere=library.runs_elsewhere(record)):
         print(line)
     return 0
 

@@ -47,7 +47,7 @@ from agent_core.sessions.checkpoints.undo_plan import (
     trails_of,
 )
 from agent_core.sessions.database import Database, unpack
-from agent_core.sessions.operations import said_first
+from agent_core.sessions.prompts_left import said_first
 from agent_core.sessions.records import COMPACTED, RESET, TurnRecord
 from agent_core.sessions.rows import IN_HISTORY
 from tools.errors import FileAccessError, FileChanged

@@ -110,7 +110,7 @@ async def test_a_sub_agent_that_was_lost_with_its_process_is_listed_with_where_i
     editor, session = await _start(start, workspace, "say x")
     await editor.request("session/close", {"sessionId": session})
     library = SessionLibrary(Home(home))
-    library.background.keep_task(session, TaskInfo("agent-1", "delegation", "Look", "running", time.time()))
+    library.store.keep_task(session, TaskInfo("agent-1", "delegation", "Look", "running", time.time()))
     library.close()
     await editor.load_session(session, workspace)
 

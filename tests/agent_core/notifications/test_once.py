@@ -7,7 +7,6 @@ from pathlib import Path
 
 from agent_core.messages import Message, injected_message
 from agent_core.notifications import Backgrounds, News
-from agent_core.sessions.sqlite_store import KeptBackground
 from tests.support.each import each
 from tests.support.session_database import Desk
 
@@ -25,7 +24,7 @@ def test_processes_that_die_at_any_moment_lose_no_news_and_repeat_none(seed: int
     chance = random.Random(seed)
     desk = Desk(tmp_path / f"{seed}.db")
     desk.store.create("s", "/srv/project")
-    kept, put = KeptBackground(desk.database, desk.store), list[str]()
+    kept, put = desk.store, list[str]()
     box = Backgrounds(kept).of("s").news
     for step in range(_STEPS):
         match chance.choice(["put", "put", "deliver", "die", "die while delivering", "withdraw"]):

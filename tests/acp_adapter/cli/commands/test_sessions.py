@@ -115,7 +115,7 @@ def test_a_conversation_is_shown_with_a_line_for_each_card(home, run):
 def test_the_sessions_of_sub_agents_are_told_of_with_their_parent_and_in_no_list(home, run):
     store_transcript(home, small("aaaaaaaa11"), at=time.time())
     library = SessionLibrary(Home(home))
-    library.archive.create(NewSession("agent-12ab", "/srv/sums", source="sub-agent", parent_id="aaaaaaaa11"))
+    library.store.create_new(NewSession("agent-12ab", "/srv/sums", source="sub-agent", parent_id="aaaaaaaa11"))
     library.close()
     assert "Sub-agents\nagent-12ab" in run("show", "aaaa")[1]
     assert "agent-12ab" not in run("list")[1]
@@ -294,8 +294,8 @@ def test_short_ids_tell_sessions_apart():
 def test_what_ran_in_the_background_when_its_process_died_is_named(home, run):
     store_transcript(home, small("aaaaaaaa11"), at=time.time())
     library = SessionLibrary(Home(home))
-    library.background.keep_task("aaaaaaaa11", TaskInfo("proc_1", "process", "npm run dev", "running", time.time()))
-    library.background.keep_task("aaaaaaaa11", TaskInfo("proc_2", "process", "make", "done", 1.0, 2.0, "exit code 0"))
+    library.store.keep_task("aaaaaaaa11", TaskInfo("proc_1", "process", "npm run dev", "running", time.time()))
+    library.store.keep_task("aaaaaaaa11", TaskInfo("proc_2", "process", "make", "done", 1.0, 2.0, "exit code 0"))
     library.close()
     code, out, _ = run("show", "aaaaaaaa11")
     assert code == 0

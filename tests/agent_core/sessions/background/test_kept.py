@@ -11,7 +11,7 @@ from agent_core.background_tasks import TaskInfo
 from agent_core.errors import StoreError
 from agent_core.messages import injected_message
 from agent_core.notifications import News
-from agent_core.sessions.sqlite_store import KeptBackground
+from agent_core.sessions.sqlite_store import SqliteSessionStore
 from tests.support.session_database import Desk
 
 FULL = StoreError("The disk is full.", "full")
@@ -27,15 +27,15 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def kept(desk: Desk) -> KeptBackground:
-    return KeptBackground(desk.database, desk.store)
+def kept(desk: Desk) -> SqliteSessionStore:
+    return desk.store
 
 
 def _telling(*news: News) -> dict[str, object]:
     return {**injected_message("news"), "news": [each.id for each in news]}
 
 
-def test_news_come_back_as_they_were(kept: KeptBackground) -> None:
+def test_news_come_back_as_they_were(kept: SqliteSessionStore) -> None:
     first, second = (
         News("p1", "ended", "ended", "exit \ud800 1" * 500, 10.0),
         News("p2", "matched", "m", "line", 11.0),
@@ -48,7 +48,7 @@ def test_news_come_back_as_they_were(kept: KeptBackground) -> None:
     assert kept.news("another") == []
 
 
-def test_a_message_takes_the_news_that_it_tells_out_of_the_store(desk: Desk, kept: KeptBackground) -> None:
+def test_a_message_takes_the_news_that_it_tells_out_of_the_store(desk: Desk, kept: SqliteSessionStore) -> None:
     told, waits = News("p1", "ended", "a", "a"), News("p2", "ended", "b", "b")
     kept.keep_news("s", told)
     kept.keep_news("s", waits)
@@ -59,7 +59,7 @@ def test_a_message_takes_the_news_that_it_tells_out_of_the_store(desk: Desk, kep
     assert desk.store.messages("s")[0]["news"] == [told.id]
 
 
-def test_news_whose_message_is_not_stored_stay(desk: Desk, kept: KeptBackground) -> None:
+def test_news_whose_message_is_not_stored_stay(desk: Desk, kept: SqliteSessionStore) -> None:
     told = News("p1", "ended", "a", "a")
     kept.keep_news("s", told)
     desk.store.begin_turn("s", "t")
@@ -73,7 +73,7 @@ def test_news_whose_message_is_not_stored_stay(desk: Desk, kept: KeptBackground)
     assert kept.news("s") == []
 
 
-def test_news_of_a_turn_that_was_replaced_stay(desk: Desk, kept: KeptBackground) -> None:
+def test_news_of_a_turn_that_was_replaced_stay(desk: Desk, kept: SqliteSessionStore) -> None:
     told = News("p1", "ended", "a", "a")
     kept.keep_news("s", told)
     desk.store.begin_turn("s", "t")
@@ -83,7 +83,7 @@ def test_news_of_a_turn_that_was_replaced_stay(desk: Desk, kept: KeptBackground)
     assert kept.news("s") == [told]
 
 
-def test_a_task_is_stored_as_it_is_last(kept: KeptBackground) -> None:
+def test_a_task_is_stored_as_it_is_last(kept: SqliteSessionStore) -> None:
     running = TaskInfo("p1", "process", "make test", "running", 10.0)
     kept.keep_task("s", running)
     before = kept.tasks("s")
@@ -92,7 +92,7 @@ def test_a_task_is_stored_as_it_is_last(kept: KeptBackground) -> None:
     assert (before, kept.tasks("s")) == ([running], [DONE])
 
 
-def test_old_tasks_that_are_over_are_forgotten_and_what_runs_is_not(kept: KeptBackground) -> None:
+def test_old_tasks_that_are_over_are_forgotten_and_what_runs_is_not(kept: SqliteSessionStore) -> None:
     kept.keep_task("s", TaskInfo("server", "process", "serve", "running", 1.0))
     for number in range(60):
         kept.keep_task("s", TaskInfo(f"p{number}", "process", "true", "done", 10.0 + number, 99.0))
@@ -101,7 +101,7 @@ def test_old_tasks_that_are_over_are_forgotten_and_what_runs_is_not(kept: KeptBa
     assert (names[0], names[-1], len(names)) == ("server", "p59", 51)
 
 
-def test_what_cannot_be_stored_ends_nothing(desk: Desk, kept: KeptBackground) -> None:
+def test_what_cannot_be_stored_ends_nothing(desk: Desk, kept: SqliteSessionStore) -> None:
     desk.database.fails_before = FULL
     kept.keep_task("s", DONE)
     kept.keep_news("s", News("p1", "ended", "a", "a"))
@@ -110,14 +110,14 @@ def test_what_cannot_be_stored_ends_nothing(desk: Desk, kept: KeptBackground) ->
     assert (kept.tasks("s"), kept.news("s")) == ([], [])
 
 
-def test_what_a_deleted_session_still_tells_is_not_stored(kept: KeptBackground) -> None:
+def test_what_a_deleted_session_still_tells_is_not_stored(kept: SqliteSessionStore) -> None:
     kept.keep_task("gone", DONE)
     kept.keep_news("gone", News("p1", "ended", "a", "a"))
 
     assert (kept.tasks("gone"), kept.news("gone")) == ([], [])
 
 
-def test_a_damaged_row_hides_no_other(desk: Desk, kept: KeptBackground) -> None:
+def test_a_damaged_row_hides_no_other(desk: Desk, kept: SqliteSessionStore) -> None:
     kept.keep_task("s", DONE)
     kept.keep_task("s", TaskInfo("p2", "delegation", "look", "lost", 11.0))
     kept.keep_news("s", News("p1", "ended", "a", "a"))

@@ -22,7 +22,7 @@ from agent_core.events import (
 )
 from agent_core.messages import assistant_message, injected_message, tool_call, tool_message, user_message
 from agent_core.sessions.leases import ProcessIdentity
-from agent_core.sessions.operations import content_of
+from agent_core.sessions.prompts_left import content_of
 
 HELLO = user_message("hello")
 _NOBODY = 2**22 + 1

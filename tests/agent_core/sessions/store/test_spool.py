@@ -24,8 +24,7 @@ from agent_core.sessions.checkpoints.blobs import BlobStore
 from agent_core.sessions.checkpoints.versions import FileVersions
 from agent_core.sessions.database import unpack
 from agent_core.sessions.records import KeptState, NewSession
-from agent_core.sessions.sqlite_store import KeptBackground
-from agent_core.sessions.write_queue import Unsaved
+from agent_core.sessions.sqlite_store import Unsaved
 from tests.support.session_database import Desk
 from tools.context import TodoItem
 from tools.ports import CommandSpec
@@ -110,7 +109,7 @@ def cannot_be_saved(desk: Desk) -> None:
 def all_of_it(desk: Desk, work: Path) -> None:
     """Everything that sessions store."""
     store = desk.store
-    background = KeptBackground(desk.database, store)
+    background = store
     versions = FileVersions(desk.database, BlobStore(work.parent / "blobs"), store)
     store.create_new(
         NewSession("new", "/srv", ("/more",), "editor \ud800", options={"effort": "high", "n": [1, None]})

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from agent_core.compaction.engine import Compaction
 from agent_core.errors import SessionInUse, UnknownSession
 from agent_core.events import AgentText, SaidText, ToolRequested, UserSaid
 from agent_core.messages import assistant_message, user_message
@@ -17,6 +18,7 @@ from tests.support.session_database import Desk
 
 HELLO = user_message("hello")
 HI = assistant_message("hi")
+SHORT = Compaction(0, 1, "short")
 
 
 def test_a_message_is_in_the_file_when_append_returns(desk):
@@ -258,19 +260,16 @@ def test_turns_of_many_sessions_at_once_are_all_stored(tmp_path):
     desk.close()
 
 
-def test_what_is_known_from_the_turn_before_is_not_read_again(desk):
-    for turn, outcome in (("t1", "end_turn"), ("t2", "command"), ("t3", "error"), ("t4", "end_turn")):
-        desk.store.begin_turn("s", turn)
-        desk.store.prompts_left("s", turn)
-        desk.store.compaction("s")
-        desk.store.append("s", turn, HELLO)
-        desk.store.end_turn("s", turn, outcome)
-    desk.store.begin_turn("s", "t5")
-    reads = []
-    desk.database.read = lambda: reads.append(1)
-    assert desk.store.prompts_left("s", "t5") == ()
-    assert desk.store.compaction("s") is None
-    assert reads == []
+def test_the_compression_in_effect_is_known_though_the_database_cannot_be_read_any_more(desk):
+    desk.store.begin_turn("s", "t1")
+    desk.store.append("s", "t1", HELLO)
+    assert desk.store.compact("s", "t1", SHORT)
+    assert desk.store.compaction("s") == SHORT
+    desk.store.end_turn("s", "t1", "end_turn")
+    desk.path.unlink()
+    desk.path.mkdir()
+    desk.store.begin_turn("s", "t2")
+    assert desk.store.compaction("s") == SHORT
 
 
 @pytest.mark.parametrize("outcome", ["cancelled", ""])
