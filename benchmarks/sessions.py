@@ -54,7 +54,7 @@ def _appends(root: Path, samples: Samples) -> None:
     library = _library(root)
     bare = _bare(root / "bare.db")
     bare.execute("CREATE TABLE messages (id INTEGER PRIMARY KEY, session TEXT, body TEXT)")
-    library.archive.create(NewSession("bench", "/srv"))
+    library.store.create_new(NewSession("bench", "/srv"))
     journal = library.store.journal("bench", "turn")
     library.store.begin_turn("bench", "turn")
     for number in range(_APPENDS):
@@ -77,7 +77,7 @@ def _idle_ones(stage: Stage, samples: Samples) -> None:
     home = stage.home()
     library = SessionLibrary(Home(home))
     for number in range(_IDLE):
-        library.archive.create(NewSession(f"idle-{number}", str(stage.workspace)))
+        library.store.create_new(NewSession(f"idle-{number}", str(stage.workspace)))
         _live_through(library, f"idle-{number}", 2)
     library.close()
     place = {"cwd": str(stage.workspace), "mcpServers": []}
@@ -123,7 +123,7 @@ def _searches(root: Path, samples: Samples) -> None:
     library, chance = _library(root), random.Random(1)
     per_session = 500
     for session in range(_SEARCHED // per_session):
-        library.archive.create(NewSession(f"s{session}", "/srv"))
+        library.store.create_new(NewSession(f"s{session}", "/srv"))
         with library.database.write() as connection:
             connection.execute(
                 "INSERT INTO turns (session_id, number, id, began_at, ended_at) VALUES (?, 1, 't', 1, 2)",

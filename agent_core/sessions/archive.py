@@ -1,4 +1,4 @@
-"""The stored sessions as a whole: made, found, listed, changed, forked, read and deleted; and what they cost."""
+"""The stored sessions as a whole: found, listed, changed, forked, read and deleted; and what they cost."""
 
 from __future__ import annotations
 
@@ -7,30 +7,20 @@ import binascii
 import hashlib
 import json
 import math
-import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from agent_core.errors import RequestError, UnknownSession
 from agent_core.sessions.database import Database
 from agent_core.sessions.event_codec import plain_text
-from agent_core.sessions.fork import (
-    COLUMNS,
-    copy_session,
-    read_record,
-    read_rows,
-    read_turns,
-    record_from,
-    transcript_of,
-)
+from agent_core.sessions.fork import COLUMNS, copy_session, read_record, read_rows, record_from, transcript_of
 from agent_core.sessions.leases import ProcessIdentity, holder_of, is_alive, read_holder, refuse_living
-from agent_core.sessions.records import Holder, NewSession, SessionPage, SessionRecord, Transcript, TurnRecord
+from agent_core.sessions.records import NewSession, SessionPage, SessionRecord, Transcript
 from agent_core.sessions.rows import (
     ARCHIVED,
     DELETING,
     IN_USE,
-    insert_new,
     options_text,
     path_from,
     path_text,
@@ -43,7 +33,7 @@ from agent_core.sessions.titles import TitleSource, clean_title
 from tools.light_dataclass import dataclass
 from tools.os_compat import same_directory
 
-# Pages of sessions, newest first, and the cursors that lead from one to the next.
+# Cursors from one page of sessions to the next.
 # A cursor holds the place of the last session that was told (when it was used, its id), not how many to pass over. So
 # nothing is told twice or passed over because other sessions were used, made or deleted meanwhile. The one thing it
 # cannot promise: a session that is used after the first page and before its own turn moves to the front, behind the
@@ -54,139 +44,33 @@ _VERSION = 1
 _LONGEST_CURSOR = 4_000
 _CANDIDATES = 5
 _BEYOND = "\U0010ffff"
+_HAS_TURN = "EXISTS (SELECT 1 FROM turns WHERE session_id = s.id AND outcome IS NOT 'command')"
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which sessions a list is of.
-
-    Attributes:
-        cwd: only those that work there; None for all.
-        archived: those that were put aside, in place of all others.
-        spellings: how else that directory is spelled, of `stored_places`.
-    """
-
-    cwd: str | None = None
-    archived: bool = False
-    spellings: Sequence[str] = ()
-
-    @property
-    def mark(self) -> str:
-        """What tells this selection from others, in a cursor."""
-        return hashlib.sha256(json.dumps([self.cwd, self.archived]).encode()).hexdigest()[:16]
+def _list_mark(cwd: str | None, archived: bool) -> str:
+    """What tells a list of sessions from others, in a cursor."""
+    return hashlib.sha256(json.dumps([cwd, archived]).encode()).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
-    """The place after a session: when that was used, in seconds since the epoch, and its id."""
-
-    updated_at: float
-    session_id: str
-
-    def text(self, selection: Selection) -> str:
-        """The cursor as a client gets it."""
-        value = [_VERSION, selection.mark, self.updated_at, self.session_id]
-        return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
-
-    @classmethod
-    def parse(cls, text: str, selection: Selection) -> Self:
-        """The cursor in `text`.
-
-        Raises:
-            RequestError: it is none of ours, is damaged, or belongs to a list of other sessions.
-        """
-        match _json_in(text):
-            case [version, str(mark), float() | int() as updated_at, str(session_id)] if (
-                version == _VERSION and not isinstance(updated_at, bool) and math.isfinite(updated_at)
-            ):
-                if mark != selection.mark:
-                    raise _refusal("It belongs to a list of other sessions (another cwd, or archived ones).")
-                return cls(float(updated_at), plain_text(session_id))
-        raise _refusal("It is not one that this program gives, or was changed on its way.")
+def _cursor_after(last: SessionRecord, mark: str) -> str:
+    value = [_VERSION, mark, last.updated_at, last.id]
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
 
-def read_page(
-    connection: sqlite3.Connection,
-    selection: Selection,
-    cursor: str | None,
-    limit: int,
-    with_empty: Collection[str],
-) -> SessionPage:
-    """One page. Sessions without a turn (or with commands alone) are left out, but for those in `with_empty`.
-
-    So are those of sub-agents.
-
-    Args:
-        limit: sessions on a page; at least 1 and at most 1,000 are given.
+def _place_of(cursor: str, mark: str) -> tuple[float, str]:
+    """When the last session that was told was used, and its id.
 
     Raises:
-        RequestError: as `Cursor.parse`.
+        RequestError: the cursor is none of ours, is damaged, or belongs to a list of other sessions.
     """
-    limit = min(max(limit, 1), MOST_ON_A_PAGE)
-    conditions = ["s.archived = ?", "s.source != 'sub-agent'"]
-    values: list[Any] = [ARCHIVED if selection.archived else IN_USE]
-    if selection.cwd is not None:
-        places = dict.fromkeys((path_text(selection.cwd), *selection.spellings))
-        conditions.append(f"s.cwd IN ({', '.join('?' * len(places))})")  # of one, the index has the order
-        values += places
-    if cursor is not None:
-        after = Cursor.parse(cursor, selection)
-        conditions.append("s.updated_at <= ? AND (s.updated_at < ? OR s.id > ?)")
-        values += (after.updated_at, after.updated_at, after.session_id)
-    conditions.append(
-        "(EXISTS (SELECT 1 FROM turns WHERE session_id = s.id AND outcome IS NOT 'command')"
-        " OR s.id IN (SELECT value FROM json_each(?)))"
-    )
-    values += (json.dumps(list(with_empty)), limit + 1)
-    sql = (
-        f"SELECT {COLUMNS} FROM sessions AS s WHERE {' AND '.join(conditions)}"  # noqa: S608 - constants
-        " ORDER BY s.updated_at DESC, s.id LIMIT ?"
-    )
-    sessions = tuple(record_from(row) for row in connection.execute(sql, values))
-    if len(sessions) <= limit:
-        return SessionPage(sessions)
-    last = sessions[limit - 1]
-    return SessionPage(sessions[:limit], Cursor(last.updated_at, last.id).text(selection))
-
-
-def stored_places(connection: sqlite3.Connection) -> Sequence[str]:
-    """Every directory that a session works in, as it is stored."""
-    return [row[0] for row in connection.execute("SELECT DISTINCT cwd FROM sessions")]
-
-
-def find_session(connection: sqlite3.Connection, beginning: str) -> SessionRecord:
-    """The session with this id, or the only one whose id begins so.
-
-    Raises:
-        UnknownSession: there is none.
-        RequestError: there are several, or `beginning` is empty.
-    """
-    if not beginning:
-        raise RequestError("No session was named. Give the beginning of its id; the list of sessions shows the ids.")
-    beginning = plain_text(beginning)
-    sql = (
-        f"SELECT {COLUMNS} FROM sessions AS s WHERE s.id >= ? AND s.id < ? AND s.archived < {DELETING}"  # noqa: S608
-        " ORDER BY s.id LIMIT ?"
-    )
-    rows = connection.execute(sql, (beginning, beginning + _BEYOND, _CANDIDATES + 1)).fetchall()
-    if not rows:
-        raise UnknownSession(beginning)
-    found = [record_from(row) for row in rows]
-    if len(found) == 1 or found[0].id == beginning:
-        return found[0]
-    told = ", ".join(f"{record.id} ({record.title or 'no title'})" for record in found[:_CANDIDATES])
-    more = ", …" if len(found) > _CANDIDATES else ""
-    raise RequestError(f"Several sessions begin with {beginning!r}: {told}{more}. Give more of the id.")
-
-
-def read_children(connection: sqlite3.Connection, session_id: str) -> tuple[SessionRecord, ...]:
-    """The sessions of a session's sub-agents, oldest first."""
-    sql = (
-        f"SELECT {COLUMNS} FROM sessions AS s WHERE s.parent_id = ? AND s.source = 'sub-agent'"  # noqa: S608 - constants
-        f" AND s.root_id = (SELECT root_id FROM sessions WHERE id = ?) AND s.archived < {DELETING}"
-        " ORDER BY s.created_at, s.id"
-    )
-    return tuple(record_from(row) for row in connection.execute(sql, (session_id, session_id)))
+    match _json_in(cursor):
+        case [version, str(of_list), float() | int() as updated_at, str(session_id)] if (
+            version == _VERSION and not isinstance(updated_at, bool) and math.isfinite(updated_at)
+        ):
+            if of_list != mark:
+                raise _refusal("It belongs to a list of other sessions (another cwd, or archived ones).")
+            return float(updated_at), plain_text(session_id)
+    raise _refusal("It is not one that this program gives, or was changed on its way.")
 
 
 def _json_in(text: str) -> object:
@@ -204,92 +88,37 @@ def _refusal(cause: str) -> RequestError:
 
 
 # Deleting sessions for good, without making others wait.
-# First one short transaction marks the session: from then on it is in no view. Then its rows go, a few at a time;
-# between two batches whoever waits may write. What a crash leaves of it is deleted by `finish_deletes`. Deleted text
-# is overwritten in the file.
+# First one short transaction marks the session: from then on it is in no view. Then its rows go, a few milliseconds
+# at a time; between two transactions whoever waits may write. What a crash leaves of it is deleted by
+# `finish_deletes`. Deleted text is overwritten in the file.
 # Contents of files (the directory blobs/) are shared by sessions: `FileVersions.prune` removes those that nobody
 # needs.
 
 Pause = Callable[[float], None]
 """Waits for so many seconds."""
 
+_LEASE = "SELECT s.holder, s.holder_token, s.holder_until FROM sessions AS s"
 _MARK = (
     "UPDATE sessions SET archived = ?, title = NULL, title_source = NULL, kept = '{}', system_hash = NULL,"
     " tools_hash = NULL, holder = NULL, holder_token = NULL, holder_until = NULL, parent_id = NULL, root_id = id"
     " WHERE id = ?"
 )
-_LEASE = "SELECT holder, holder_token, holder_until FROM sessions WHERE archived < ? AND id = ?"
 # Search texts go with their messages. The order is of no matter: nothing of this is in view.
-_BATCHES = (
-    "DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE session_id = ? LIMIT ?)",
-    "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE session_id = ? LIMIT ?)",
-    "DELETE FROM compactions WHERE id IN (SELECT id FROM compactions WHERE session_id = ? LIMIT ?)",
-    "DELETE FROM file_versions WHERE id IN (SELECT id FROM file_versions WHERE session_id = ? LIMIT ?)",
-    "DELETE FROM rewinds WHERE id IN (SELECT id FROM rewinds WHERE session_id = ? LIMIT ?)",
-    "DELETE FROM news WHERE id IN (SELECT id FROM news WHERE session_id = ? LIMIT ?)",
-    "DELETE FROM tasks WHERE id IN (SELECT id FROM tasks WHERE session_id = ? LIMIT ?)",
-    "DELETE FROM damaged_rows WHERE id IN (SELECT id FROM damaged_rows WHERE session_id = ? LIMIT ?)",
-    "DELETE FROM turns WHERE session_id = ?1 AND number IN (SELECT number FROM turns WHERE session_id = ?1 LIMIT ?2)",
+_TABLES = {
+    **dict.fromkeys(("messages", "events", "compactions", "file_versions", "rewinds", "news", "tasks"), "id"),
+    "damaged_rows": "id",
+    "turns": "number",
+}
+_DELETE = (
+    "DELETE FROM {table} WHERE session_id = ?1 AND {key} IN"
+    " (SELECT {key} FROM {table} WHERE session_id = ?1 LIMIT {rows})"
 )
+_ROWS, _MOST_AT_ONCE = 8, 4
 _UNUSED_TEXTS = (
     "DELETE FROM texts WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE system_hash = texts.hash)"
     " AND NOT EXISTS (SELECT 1 FROM sessions WHERE tools_hash = texts.hash)"
 )
-_FIRST_BATCH = 8
-_LONGEST_BATCH = 512
 _GOOD_SECONDS = 0.004
-_PAUSE = 0.001, 0.01
-
-
-@dataclass(slots=True)
-class _Size:
-    """How many rows a batch has: as many as can be deleted in a few milliseconds."""
-
-    rows: int = _FIRST_BATCH
-
-    def learn(self, seconds: float) -> None:
-        if seconds > _GOOD_SECONDS:
-            self.rows = max(1, self.rows // 2)
-        elif seconds < _GOOD_SECONDS / 2:
-            self.rows = min(self.rows * 2, _LONGEST_BATCH)
-
-
-def delete_session(database: Database, session_id: str, own: ProcessIdentity, pause: Pause = time.sleep) -> bool:
-    """Delete a session; True if there was one.
-
-    Args:
-        own: this process, which may hold the session itself.
-
-    Raises:
-        SessionInUse: another living process holds it; nothing was deleted.
-    """
-    with database.write() as connection:
-        row = connection.execute(_LEASE, (DELETING, session_id)).fetchone()
-        if row is not None:
-            _refuse_others(holder_of(*row), session_id, own, database.clock())
-            connection.execute(_MARK, (DELETING, session_id))
-    finish_deletes(database, pause)
-    return row is not None
-
-
-def delete_unused(database: Database, before: float, pause: Pause = time.sleep) -> tuple[str, ...]:
-    """Delete what was not used since `before` (seconds since the epoch) and is neither archived nor held; the ids."""
-    return _delete_where(database, f"archived = {IN_USE} AND updated_at < ?", before, pause)
-
-
-def delete_empty(database: Database, before: float, pause: Pause = time.sleep) -> tuple[str, ...]:
-    """Delete what was made before `before` (seconds since the epoch), has no turn and is not held; the ids.
-
-    Commands alone are no turn.
-    """
-    has_turn = "EXISTS (SELECT 1 FROM turns WHERE session_id = sessions.id AND outcome IS NOT 'command')"
-    return _delete_where(database, f"created_at < ? AND NOT {has_turn}", before, pause)
-
-
-def is_marked(connection: sqlite3.Connection, session_id: str) -> bool:
-    """Whether a session is being deleted."""
-    query = "SELECT 1 FROM sessions WHERE id = ? AND archived = ?"
-    return connection.execute(query, (session_id, DELETING)).fetchone() is not None
 
 
 def finish_deletes(database: Database, pause: Pause = time.sleep) -> None:
@@ -297,58 +126,31 @@ def finish_deletes(database: Database, pause: Pause = time.sleep) -> None:
     with database.read() as connection:
         marked = connection.execute("SELECT id FROM sessions WHERE archived = ?", (DELETING,)).fetchall()
     for (session_id,) in marked:
-        _delete_rows(database, session_id, pause)
+        for table, key in _TABLES.items():
+            statement = _DELETE.format(table=table, key=key, rows=_ROWS)
+            while _delete_some(database, statement, session_id):
+                pause(_GOOD_SECONDS)  # as long as it has worked
+        with database.write() as connection:
+            connection.execute("DELETE FROM sessions WHERE id = ? AND archived = ?", (session_id, DELETING))
     if marked:
         with database.write() as connection:
             connection.execute(_UNUSED_TEXTS)
         forget_deleted(database, pause)
 
 
-def _delete_rows(database: Database, session_id: str, pause: Pause) -> None:
-    for statement in _BATCHES:
-        size = _Size()
-        while True:
-            began = time.monotonic()
-            count = _delete_batch(database, statement, session_id, size.rows)
-            spent = time.monotonic() - began
-            if count < size.rows:
-                break
-            size.learn(spent)
-            pause(min(max(spent, _PAUSE[0]), _PAUSE[1]))
-    with database.write() as connection:
-        connection.execute("DELETE FROM sessions WHERE id = ? AND archived = ?", (session_id, DELETING))
-
-
-def _delete_batch(database: Database, statement: str, session_id: str, rows: int) -> int:
+def _delete_some(database: Database, statement: str, session_id: str) -> bool:
+    """Delete for a few milliseconds; whether there may be more."""
     with database.write() as connection:
         # Another process may have finished it, and somebody begun a new session with that id.
-        if not is_marked(connection, session_id):
-            return 0
-        return connection.execute(statement, (session_id, rows)).rowcount
-
-
-def _delete_where(database: Database, condition: str, value: float, pause: Pause) -> tuple[str, ...]:
-    with database.read() as connection:
-        query = f"SELECT id FROM sessions WHERE archived < ? AND {condition}"  # noqa: S608 - constants
-        rows = connection.execute(query, (DELETING, value)).fetchall()
-    deleted = []
-    for (session_id,) in rows:
-        with database.write() as connection:
-            # Looked at again: somebody may have gone on with it meanwhile.
-            row = connection.execute(f"{_LEASE} AND {condition}", (DELETING, session_id, value)).fetchone()
-            holder = holder_of(*row) if row is not None else None
-            if row is None or (holder is not None and is_alive(holder, database.clock())):
-                continue
-            connection.execute(_MARK, (DELETING, session_id))
-        deleted.append(session_id)
-    finish_deletes(database, pause)
-    return tuple(deleted)
-
-
-def _refuse_others(holder: Holder | None, session_id: str, own: ProcessIdentity, now: float) -> None:
-    if holder is None or (holder.pid, holder.started) == (own.pid, own.started):
-        return
-    refuse_living(holder, session_id, now, "deleted")
+        query, until = "SELECT 1 FROM sessions WHERE id = ? AND archived = ?", time.monotonic() + _GOOD_SECONDS
+        if connection.execute(query, (session_id, DELETING)).fetchone() is None:
+            return False
+        for _ in range(_MOST_AT_ONCE):
+            if connection.execute(statement, (session_id,)).rowcount < _ROWS:
+                return False
+            if time.monotonic() > until:
+                break
+        return True
 
 
 # What was used and what it cost, over days, models and projects.
@@ -413,39 +215,42 @@ class SessionArchive:
         self.database = database
         self._pause = pause
 
-    def create(self, new: NewSession) -> None:
-        """Store a new session; one that exists is left as it is."""
-        with self.database.write() as connection:
-            if insert_new(connection, new, self.database.clock()) or not is_marked(connection, new.id):
-                return
-        finish_deletes(self.database, self._pause)  # the id's earlier session is still on its way out
-        with self.database.write() as connection:
-            insert_new(connection, new, self.database.clock())
-
     def get(self, session_id: str) -> SessionRecord:
         """A session's record.
 
         Raises:
             UnknownSession: there is no such session.
         """
-        record = self._get(session_id)
+        with self.database.read() as connection:
+            record = read_record(connection, session_id)
         if record.is_damaged:  # what is chosen next would take its place
             set_session_aside(self.database, session_id)
         return record
-
-    def _get(self, session_id: str) -> SessionRecord:
-        with self.database.read() as connection:
-            return read_record(connection, session_id)
 
     def find(self, beginning: str) -> SessionRecord:
         """The session with this id, or the only one whose id begins so: for people.
 
         Raises:
             UnknownSession: there is none.
-            RequestError: there are several; the message names them.
+            RequestError: there are several (the message names them), or `beginning` is empty.
         """
-        with self.database.read() as connection:
-            return find_session(connection, beginning)
+        if not beginning:
+            told = "No session was named. Give the beginning of its id; the list of sessions shows the ids."
+            raise RequestError(told)
+        beginning = plain_text(beginning)
+        found = self._read(
+            f"s.id >= ? AND s.id < ? AND s.archived < {DELETING} ORDER BY s.id LIMIT ?",
+            beginning,
+            beginning + _BEYOND,
+            _CANDIDATES + 1,
+        )
+        if not found:
+            raise UnknownSession(beginning)
+        if len(found) == 1 or found[0].id == beginning:
+            return found[0]
+        told = ", ".join(f"{record.id} ({record.title or 'no title'})" for record in found[:_CANDIDATES])
+        more = ", …" if len(found) > _CANDIDATES else ""
+        raise RequestError(f"Several sessions begin with {beginning!r}: {told}{more}. Give more of the id.")
 
     def page(
         self,
@@ -458,29 +263,44 @@ class SessionArchive:
     ) -> SessionPage:
         """A page of sessions, the last used first; a cursor leads on from the last of the page before.
 
+        Sessions without a turn (or with commands alone) are left out, and so are those of sub-agents.
+
         Args:
             cwd: only those that work in this directory, however it was spelled when they were stored.
             cursor: `next_cursor` of the page before; cwd and archived must be the same.
+            limit: sessions on a page; at least 1 and at most 1,000 are given.
             archived: those that were put aside, in place of the others.
             with_empty: ids of sessions that are told although they have no turn.
 
         Raises:
             RequestError: the cursor cannot be used.
         """
-        spellings: Sequence[str] = () if cwd is None else self._spellings(cwd)
-        with self.database.read() as connection:
-            return read_page(connection, Selection(cwd, archived, spellings), cursor, limit, with_empty)
-
-    def _spellings(self, cwd: str) -> Sequence[str]:
-        with self.database.read() as connection:
-            stored = stored_places(connection)
-        # The disk may be slow: it is not asked while the database is read.
-        return [place for place in stored if same_directory(path_from(place), cwd)]
+        limit, mark = min(max(limit, 1), MOST_ON_A_PAGE), _list_mark(cwd, archived)
+        conditions = ["s.archived = ?", "s.source != 'sub-agent'"]
+        values: list[Any] = [ARCHIVED if archived else IN_USE]
+        if cwd is not None:
+            places = dict.fromkeys((path_text(cwd), *self._spellings(cwd)))
+            conditions.append(f"s.cwd IN ({', '.join('?' * len(places))})")  # of one, the index has the order
+            values += places
+        if cursor is not None:
+            used, last_id = _place_of(cursor, mark)
+            conditions.append("s.updated_at <= ? AND (s.updated_at < ? OR s.id > ?)")
+            values += (used, used, last_id)
+        conditions.append(f"({_HAS_TURN} OR s.id IN (SELECT value FROM json_each(?)))")  # noqa: S608 - constants
+        values += (json.dumps(list(with_empty)), limit + 1)
+        where = f"{' AND '.join(conditions)} ORDER BY s.updated_at DESC, s.id LIMIT ?"
+        sessions = self._read(where, *values)
+        if len(sessions) <= limit:
+            return SessionPage(sessions)
+        return SessionPage(sessions[:limit], _cursor_after(sessions[limit - 1], mark))
 
     def children(self, session_id: str) -> tuple[SessionRecord, ...]:
         """The sessions of those who worked for a session as its sub-agents, oldest first; they are in no page."""
-        with self.database.read() as connection:
-            return read_children(connection, plain_text(session_id))
+        return self._read(
+            "s.parent_id = ?1 AND s.source = 'sub-agent' AND s.root_id = (SELECT root_id FROM sessions WHERE id = ?1)"  # noqa: S608 - a constant
+            f" AND s.archived < {DELETING} ORDER BY s.created_at, s.id",
+            plain_text(session_id),
+        )
 
     def move(self, session_id: str, cwd: str, roots: Sequence[str]) -> None:
         """Let a session work elsewhere. The system prompt, which tells the model where it is, is made anew then.
@@ -565,32 +385,22 @@ class SessionArchive:
         Raises:
             SessionInUse: another living process holds it.
         """
-        own, children = ProcessIdentity.current(), self.children(session_id)
-        there_was = delete_session(self.database, plain_text(session_id), own, self._pause)
+        children = self.children(session_id)
+        deleted = self._delete("s.id = ?", plain_text(session_id), own=ProcessIdentity.current())
         for child in children:
             self.delete(child.id)
-        return there_was
+        return bool(deleted)
 
     def prune(self, before: float) -> tuple[str, ...]:
         """Delete the sessions that were not used since `before` and are neither archived nor held; their ids."""
-        return delete_unused(self.database, before, self._pause)
+        return self._delete(f"s.archived = {IN_USE} AND s.updated_at < ?", before)
 
     def drop_empty(self, before: float) -> int:
         """Delete the sessions without a turn that were made before `before` and are not held; how many.
 
-        It finishes deletions, too, that a crash has left half done.
+        Commands alone are no turn. It finishes deletions, too, that a crash has left half done.
         """
-        return len(delete_empty(self.database, before, self._pause))
-
-    def turns(self, session_id: str) -> tuple[TurnRecord, ...]:
-        """All turns of a session in order, with those that were taken back.
-
-        Raises:
-            UnknownSession: there is no such session.
-        """
-        with self.database.read() as connection:
-            read_record(connection, session_id)
-            return read_turns(connection, session_id)
+        return len(self._delete(f"s.created_at < ? AND NOT {_HAS_TURN}", before))
 
     def transcript(self, session_id: str) -> Transcript:
         """Everything of a session that is in view. Damaged parts are left out or replaced by a note, and logged.
@@ -611,6 +421,45 @@ class SessionArchive:
         with self.database.read() as connection:
             rows = read_rows(connection, session_id, all_messages=False)
         return transcript_of(rows)
+
+    def _read(self, where: str, *values: object) -> tuple[SessionRecord, ...]:
+        sql = f"SELECT {COLUMNS} FROM sessions AS s WHERE {where}"  # noqa: S608 - constants
+        with self.database.read() as connection:
+            return tuple(record_from(row) for row in connection.execute(sql, values))
+
+    def _spellings(self, cwd: str) -> Sequence[str]:
+        """How the directory is spelled where sessions work in it."""
+        with self.database.read() as connection:
+            stored = [row[0] for row in connection.execute("SELECT DISTINCT cwd FROM sessions")]
+        # The disk may be slow: it is not asked while the database is read.
+        return [place for place in stored if same_directory(path_from(place), cwd)]
+
+    def _delete(self, condition: str, value: float | str, own: ProcessIdentity | None = None) -> tuple[str, ...]:
+        """Delete the sessions that fulfil a condition; their ids. Those that a living process holds stay.
+
+        Args:
+            own: this process, which may hold one itself; where another one does that is an error.
+        """
+        with self.database.read() as connection:
+            query = f"SELECT s.id FROM sessions AS s WHERE s.archived < {DELETING} AND {condition}"  # noqa: S608
+            rows = connection.execute(query, (value,)).fetchall()
+        deleted = []
+        for (session_id,) in rows:
+            with self.database.write() as connection:
+                # Looked at again: somebody may have gone on with it meanwhile.
+                lease = f"{_LEASE} WHERE s.archived < {DELETING} AND s.id = ? AND {condition}"
+                row, now = connection.execute(lease, (session_id, value)).fetchone(), self.database.clock()
+                if row is None:
+                    continue
+                holder = holder_of(*row)
+                if holder is not None and own is not None and (holder.pid, holder.started) != (own.pid, own.started):
+                    refuse_living(holder, session_id, now, "deleted")
+                elif holder is not None and own is None and is_alive(holder, now):
+                    continue
+                connection.execute(_MARK, (DELETING, session_id))
+            deleted.append(session_id)
+        finish_deletes(self.database, self._pause)
+        return tuple(deleted)
 
     def _change(
         self, session_id: str, assignments: str, values: Sequence[object], own: ProcessIdentity | None = None

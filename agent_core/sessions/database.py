@@ -8,7 +8,6 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -79,57 +78,6 @@ def unpack(stored: str | bytes) -> Any:
         ) from problem
 
 
-# A lock that threads get in the order in which they asked for it.
-
-
-class FairLock:
-    """A lock with a queue: a thread that takes it again and again cannot keep the others waiting."""
-
-    def __init__(self) -> None:
-        self._mutex = threading.Lock()
-        self._waiting: deque[threading.Lock] = deque()
-        self._is_held = False
-
-    def acquire(self, timeout: float) -> bool:
-        """Take the lock within `timeout` seconds; False if it could not be had."""
-        with self._mutex:
-            if not self._is_held:
-                self._is_held = True
-                return True
-            ticket = threading.Lock()
-            ticket.acquire()
-            self._waiting.append(ticket)
-        try:
-            if ticket.acquire(timeout=max(timeout, 0.0)):
-                return True
-        except BaseException:
-            if not self._give_up(ticket):
-                self.release()
-            raise
-        return not self._give_up(ticket)
-
-    @property
-    def waiting(self) -> int:
-        """How many threads wait for it."""
-        return len(self._waiting)
-
-    def release(self) -> None:
-        """Hand the lock to the thread that has waited longest, or free it."""
-        with self._mutex:
-            if self._waiting:
-                self._waiting.popleft().release()
-            else:
-                self._is_held = False
-
-    def _give_up(self, ticket: threading.Lock) -> bool:
-        """Leave the queue; False if the lock was handed to us just before."""
-        with self._mutex:
-            if ticket not in self._waiting:
-                return False
-            self._waiting.remove(ticket)
-            return True
-
-
 _IDLE_READERS = 4
 HUGE_LOG = 32 << 20
 
@@ -162,7 +110,7 @@ class Database:
         self._options = options or OpenOptions()
         self._opening = threading.Lock()
         self._file: OpenFile | None = None
-        self._write_lock = FairLock()
+        self._write_lock = threading.Lock()
         self._writer: tuple[OpenFile, sqlite3.Connection] | None = None  # the write lock's holder's
         self._log: tuple[Path, tuple[int, int] | None] | None = None  # of the writer, which one it is
         self._write_thread: int | None = None
@@ -204,7 +152,7 @@ class Database:
             with self._faults_told(lambda: None, allowed):
                 self._ready(time.monotonic() + allowed)
         deadline = time.monotonic() + allowed
-        if not self._write_lock.acquire(allowed):
+        if not self._write_lock.acquire(timeout=allowed):
             raise (busy_error if self._waits_for_others else crowded_error)(self.path, allowed)
         self._write_thread = threading.get_ident()
         try:
@@ -248,7 +196,7 @@ class Database:
 
     def warm(self) -> None:
         """Have the connection that the first transaction needs, if it can be had at once. No file is made for it."""
-        if self._is_closed or identity_of(self.path) is None or not self._write_lock.acquire(0):
+        if self._is_closed or identity_of(self.path) is None or not self._write_lock.acquire(blocking=False):
             return
         try:
             # The first transaction meets what is wrong again, and tells it.
@@ -286,7 +234,7 @@ class Database:
     def close(self) -> None:
         """Close what is open, after the transaction that runs. A later use opens it for itself alone."""
         self._is_closed = True
-        has_lock = self._write_lock.acquire(self._patience)
+        has_lock = self._write_lock.acquire(timeout=self._patience)
         try:
             with self._opening:
                 self._file = None

@@ -6,7 +6,7 @@ import base64
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
 from agent_core.errors import StoreError
 from agent_core.events import (
@@ -20,7 +20,6 @@ from agent_core.events import (
     SaidDocument,
     SaidImage,
     SaidLink,
-    SaidPart,
     SaidText,
     SessionEvent,
     ToolAnnounced,
@@ -33,7 +32,7 @@ from agent_core.events import (
 from tools.context import TodoItem
 from tools.light_dataclass import dataclass
 from tools.quick_json import whole_text
-from tools.result import ResultImage, Shown, ShownDiff, ShownOutput, ShownText, ToolResult
+from tools.result import ResultImage, ShownDiff, ShownOutput, ShownText, ToolResult
 
 # Values that models and tools make up, as strict JSON holds them; and reading them back with care.
 # A row must never fail because of what it holds. So this replaces what JSON or UTF-8 does not have, in the same way
@@ -72,133 +71,150 @@ def plain(value: Any, depth: int = 0) -> Any:
     return plain_text(str(value))
 
 
-def text_in(body: Body, key: str, default: str | None = None) -> str:
-    """The text under `key`; `default` where there is none, unless that is None.
+# Objects ⇄ JSON objects, by tables. What is read is looked at, since one bit may make another value of what was
+# stored: readers raise KeyError, TypeError or ValueError for what is damaged.
 
-    Raises:
-        KeyError, TypeError: it is missing, or no text.
+_NEEDED: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """How an attribute is stored.
+
+    Attributes:
+        read: the value of its JSON; `write` is the other way.
+        key: what it is called in a body, where that is not the attribute's name.
+        default: what it is where a body has nothing; it is left out of bodies then.
     """
-    value = body[key] if default is None else body.get(key, default)
-    if not isinstance(value, str):
-        raise TypeError(f"{key!r} is not text")
-    return value
+
+    read: Callable[[Any], Any]
+    write: Callable[[Any], Any] = plain
+    key: str = ""
+    default: Any = _NEEDED
 
 
-def text_or_none(body: Body, key: str) -> str | None:
-    """The text under `key`, None where it is null or missing.
+class Shape:
+    """How objects of a class are stored."""
 
-    Raises:
-        TypeError: it is something else.
-    """
-    return None if body.get(key) is None else text_in(body, key)
+    def __init__(self, made: Callable[..., Any], **fields: Field) -> None:
+        self._made = made
+        self._fields = [(name, each.key or name, each) for name, each in fields.items()]
 
+    def body(self, value: object) -> dict[str, Any]:
+        """An object as JSON."""
+        held = ((key, each, getattr(value, name)) for name, key, each in self._fields)
+        return {key: each.write(one) for key, each, one in held if each.default is _NEEDED or one != each.default}
 
-def number_in(body: Body, key: str) -> int:
-    """The whole number under `key`.
-
-    Raises:
-        KeyError, TypeError: it is missing, or no whole number.
-    """
-    value = body[key]
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{key!r} is not a whole number")
-    return value
-
-
-def number_or_none(body: Body, key: str) -> int | None:
-    """The whole number under `key`, None where it is null or missing.
-
-    Raises:
-        TypeError: it is something else.
-    """
-    return None if body.get(key) is None else number_in(body, key)
+    def read(self, body: Any) -> Any:
+        """The object of a body."""
+        if not isinstance(body, dict):
+            raise TypeError(f"{body!r:.40} is not an object")
+        return self._made(
+            **{
+                name: each.read(body[key]) if each.default is _NEEDED or key in body else each.default
+                for name, key, each in self._fields
+            }
+        )
 
 
-def mapping_in(body: Body, key: str) -> dict[str, Any]:
-    """The object under `key`.
+def _of(kind: type | tuple[type, ...]) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise TypeError(f"{value!r:.40} is of another kind")
+        return value
 
-    Raises:
-        KeyError, TypeError: it is missing, or no object.
-    """
-    value = body[key]
-    if not isinstance(value, dict):
-        raise TypeError(f"{key!r} is not an object")
-    return value
+    return read
 
 
-def list_in(body: Body, key: str) -> list[dict[str, Any]]:
-    """The list of objects under `key`.
-
-    Raises:
-        KeyError, TypeError: it is missing, or something else.
-    """
-    value = body[key]
-    if not isinstance(value, list) or not all(isinstance(part, dict) for part in value):
-        raise TypeError(f"{key!r} is not a list of objects")
-    return value
+def _maybe(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else read(value)
 
 
-# What the person said ⇄ JSON.
+def _choice(*choices: str) -> Field:
+    def read(value: Any) -> Any:
+        if value not in choices:
+            raise ValueError(f"{value!r:.40} is none of {choices}")
+        return value
+
+    return Field(read)
 
 
-def part_body(part: SaidPart) -> dict[str, Any]:
-    """A piece of a prompt as JSON; what is not known is left out."""
-    match part:
-        case SaidText(text=text):
-            return {"kind": "text", "text": plain(text)}
-        case SaidImage():
-            return _body("image", mime_type=part.mime_type, data=part.data, uri=part.uri or None)
-        case SaidAudio():
-            return _body("audio", mime_type=part.mime_type, data=part.data)
-        case SaidLink():
-            return _body(
-                "link",
-                uri=part.uri,
-                name=part.name,
-                mime_type=part.mime_type or None,
-                title=part.title or None,
-                description=part.description or None,
-                size=part.size,
-            )
-        case SaidDocument():
-            return _body("document", uri=part.uri, text=part.text, data=part.data, mime_type=part.mime_type or None)
+def _several(read: Callable[[Any], Any], write: Callable[[Any], Any], default: Any = _NEEDED) -> Field:
+    items = _of(list)
+    return Field(
+        lambda value: tuple(map(read, items(value))), lambda held: [write(each) for each in held], "", default
+    )
 
 
-def read_part(body: Body) -> SaidPart:
-    """A piece of a prompt from its JSON.
+def _one_of(**shapes: tuple[type, Shape]) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """How to read and write one of several classes, told apart by «kind»."""
+    kinds = {made: kind for kind, (made, _) in shapes.items()}
 
-    Raises:
-        KeyError, TypeError, ValueError: it is not one.
-    """
-    match text_in(body, "kind"):
-        case "text":
-            return SaidText(text_in(body, "text"))
-        case "image":
-            return SaidImage(text_in(body, "mime_type"), text_in(body, "data"), text_in(body, "uri", ""))
-        case "audio":
-            return SaidAudio(text_in(body, "mime_type"), text_in(body, "data"))
-        case "link":
-            return SaidLink(
-                text_in(body, "uri"),
-                text_in(body, "name"),
-                text_in(body, "mime_type", ""),
-                text_in(body, "title", ""),
-                text_in(body, "description", ""),
-                number_or_none(body, "size"),
-            )
-        case "document":
-            return SaidDocument(
-                text_in(body, "uri"),
-                text_or_none(body, "text"),
-                text_or_none(body, "data"),
-                text_in(body, "mime_type", ""),
-            )
-        case kind:
-            raise ValueError(f"a prompt has no part {kind!r}")
+    def read(value: Any) -> Any:
+        return shapes[_of(dict)(value)["kind"]][1].read(value)
+
+    def write(value: object) -> Any:
+        kind = kinds[type(value)]
+        return {"kind": kind, **shapes[kind][1].body(value)}
+
+    return read, write
 
 
-def _body(kind: str, **values: object) -> dict[str, Any]:
-    return {"kind": kind, **{name: plain(value) for name, value in values.items() if value is not None}}
+def _shape(made: type, **fields: Field) -> tuple[type, Shape]:
+    return made, Shape(made, **fields)
+
+
+_text, _number = _of(str), _of(int)
+_TEXT, _NUMBER, _FLAG = Field(_text), Field(_number), Field(bool)
+_ID = Field(_text, key="id")
+_OR_EMPTY = Field(_text, default="")
+_TEXT_OR_NONE, _NUMBER_OR_NONE = Field(_maybe(_text), default=None), Field(_maybe(_number), default=None)
+
+_PART = _one_of(
+    text=_shape(SaidText, text=_TEXT),
+    image=_shape(SaidImage, mime_type=_TEXT, data=_TEXT, uri=_OR_EMPTY),
+    audio=_shape(SaidAudio, mime_type=_TEXT, data=_TEXT),
+    link=_shape(
+        SaidLink,
+        uri=_TEXT,
+        name=_TEXT,
+        mime_type=_OR_EMPTY,
+        title=_OR_EMPTY,
+        description=_OR_EMPTY,
+        size=_NUMBER_OR_NONE,
+    ),
+    document=_shape(SaidDocument, uri=_TEXT, text=_TEXT_OR_NONE, data=_TEXT_OR_NONE, mime_type=_OR_EMPTY),
+)
+_SHOWN = _one_of(
+    text=_shape(ShownText, text=_TEXT, language=_TEXT_OR_NONE),
+    diff=_shape(ShownDiff, path=Field(lambda value: Path(_text(value))), before=_TEXT_OR_NONE, after=_TEXT_OR_NONE),
+    output=_shape(ShownOutput, output=_TEXT, exit_code=_NUMBER_OR_NONE, signal=_TEXT_OR_NONE),
+)
+_IMAGE = Shape(
+    ResultImage,
+    data=Field(
+        lambda value: base64.b64decode(_text(value), validate=True), lambda data: base64.b64encode(data).decode()
+    ),
+    mime_type=_TEXT,
+    name=_TEXT,
+)
+_RESULT = Shape(
+    ToolResult,
+    text=_TEXT,
+    failed=_FLAG,
+    shown=_several(*_SHOWN, default=()),
+    facts=Field(_of(dict), default={}),
+    images=_several(_IMAGE.read, _IMAGE.body, default=()),
+)
+_STEP = Shape(
+    TodoItem,
+    id=_TEXT,
+    content=_TEXT,
+    status=_choice("pending", "in_progress", "completed", "cancelled"),
+    priority=_choice("high", "medium", "low"),
+)
+read_step = _STEP.read
+"""A step of a plan, as it is stored."""
 
 
 # A tool call, from its first sight to its end, ⇄ JSON ⇄ the events that show it.
@@ -232,46 +248,20 @@ class CallSoFar:
     by: str = ""
 
 
-def call_body(call: CallSoFar) -> dict[str, Any]:
-    """A call as JSON."""
-    body: dict[str, Any] = {
-        "id": plain_text(call.call_id),
-        "name": plain_text(call.name),
-        "cwd": plain_text(call.cwd),
-        "arguments": plain(call.arguments),
-        "requested": call.requested,
-        "ran": call.ran,
-    }
-    if call.output or call.tail:
-        body["output"], body["tail"] = plain_text(call.output), plain_text(call.tail)
-    if call.parent:
-        body["parent"] = plain_text(call.parent)
-    if call.by:
-        body["by"] = plain_text(call.by)
-    if call.result is not None:
-        body["result"] = _result_body(call.result)
-    return body
-
-
-def read_call(body: Body) -> CallSoFar:
-    """A call from its JSON.
-
-    Raises:
-        KeyError, TypeError, ValueError: it is not one.
-    """
-    return CallSoFar(
-        call_id=text_in(body, "id"),
-        name=text_in(body, "name"),
-        cwd=text_in(body, "cwd"),
-        arguments=None if body["arguments"] is None else mapping_in(body, "arguments"),
-        requested=bool(body["requested"]),
-        ran=bool(body["ran"]),
-        output=text_in(body, "output", ""),
-        tail=text_in(body, "tail", ""),
-        result=None if body.get("result") is None else _read_result(mapping_in(body, "result")),
-        parent=text_in(body, "parent", ""),
-        by=text_in(body, "by", ""),
-    )
+_CALL = Shape(
+    CallSoFar,
+    call_id=_ID,
+    name=_TEXT,
+    cwd=_TEXT,
+    arguments=Field(_maybe(_of(dict))),
+    requested=_FLAG,
+    ran=_FLAG,
+    output=_OR_EMPTY,
+    tail=_OR_EMPTY,
+    parent=_OR_EMPTY,
+    by=_OR_EMPTY,
+    result=Field(_maybe(_RESULT.read), _RESULT.body, default=None),
+)
 
 
 def events_of(call: CallSoFar) -> Iterator[SessionEvent]:
@@ -287,61 +277,6 @@ def events_of(call: CallSoFar) -> Iterator[SessionEvent]:
         yield ToolOutput(call.call_id, call.output, call.tail, call.name, arguments)
     if call.result is not None:
         yield ToolFinished(call.call_id, call.name, arguments, call.cwd, call.result, call.ran, by=call.by)
-
-
-def _result_body(result: ToolResult) -> dict[str, Any]:
-    body: dict[str, Any] = {"text": plain_text(result.text), "failed": result.failed}
-    if result.shown:
-        body["shown"] = [_shown_body(shown) for shown in result.shown]
-    if result.facts:
-        body["facts"] = plain(result.facts)
-    if result.images:
-        body["images"] = [_image_body(image) for image in result.images]
-    return body
-
-
-def _image_body(image: ResultImage) -> dict[str, Any]:
-    data = base64.b64encode(image.data).decode()
-    return {"mime_type": plain_text(image.mime_type), "name": plain_text(image.name), "data": data}
-
-
-def _shown_body(shown: Shown) -> dict[str, Any]:
-    match shown:
-        case ShownText(text=text, language=language):
-            return {"kind": "text", "text": plain(text), "language": plain(language)}
-        case ShownDiff(path=path, before=before, after=after):
-            return {"kind": "diff", "path": plain(str(path)), "before": plain(before), "after": plain(after)}
-        case ShownOutput(output=output, exit_code=code, signal=signal):
-            return {"kind": "output", "output": plain(output), "exit_code": code, "signal": plain(signal)}
-
-
-def _read_result(body: Body) -> ToolResult:
-    return ToolResult(
-        text=text_in(body, "text"),
-        shown=tuple(_read_shown(shown) for shown in list_in(body, "shown")) if "shown" in body else (),
-        facts=mapping_in(body, "facts") if "facts" in body else {},
-        failed=bool(body["failed"]),
-        images=tuple(_read_image(image) for image in list_in(body, "images")) if "images" in body else (),
-    )
-
-
-def _read_image(body: Body) -> ResultImage:
-    data = base64.b64decode(text_in(body, "data"), validate=True)
-    return ResultImage(data, text_in(body, "mime_type"), text_in(body, "name"))
-
-
-def _read_shown(body: Body) -> Shown:
-    match text_in(body, "kind"):
-        case "text":
-            return ShownText(text_in(body, "text"), text_or_none(body, "language"))
-        case "diff":
-            return ShownDiff(Path(text_in(body, "path")), text_or_none(body, "before"), text_or_none(body, "after"))
-        case "output":
-            return ShownOutput(
-                text_in(body, "output"), number_or_none(body, "exit_code"), text_or_none(body, "signal")
-            )
-        case kind:
-            raise ValueError(f"a result shows no {kind!r}")
 
 
 # A new version of a kind is a new function in its `upgrades`: from the last version's body to its own. What earlier
@@ -387,8 +322,8 @@ class Form:
 
 def encode(item: Item) -> Encoded:
     """The row of an item, in its kind's newest version; whatever the item holds, this does not fail."""
-    kind, body = _encoded(item)
-    return Encoded(kind, FORMS[kind].version, body)
+    kind, shape = _KINDS[type(item)]
+    return Encoded(kind, FORMS[kind].version, shape.body(item))
 
 
 def decode(kind: str, version: int, body: Mapping[str, Any], *, open: bool) -> tuple[SessionEvent, ...]:  # noqa: A002, ARG001
@@ -428,123 +363,36 @@ def note(name: str, text: str) -> AgentThought:
 
 _LATER = "Something stands here that only a later version of hermes-acp can show. Update hermes-acp to see it."
 _DAMAGED = "Something stood here that cannot be read any more: the database is damaged. Run «hermes-acp doctor»."
-_STATUSES: Mapping[str, Literal["pending", "in_progress", "completed", "cancelled"]] = {
-    "pending": "pending",
-    "in_progress": "in_progress",
-    "completed": "completed",
-    "cancelled": "cancelled",
+
+_SAID = Shape(UserSaid, message_id=_ID, parts=_several(*_PART))
+_KINDS: Mapping[type, tuple[str, Shape]] = {
+    UserSaid: ("said", _SAID),
+    AgentText: ("text", Shape(AgentText, message_id=_ID, text=_TEXT)),
+    AgentThought: ("thought", Shape(AgentThought, message_id=_ID, text=_TEXT)),
+    Noticed: ("notice", Shape(Noticed, message_id=_ID, text=_TEXT, severity=_choice("info", "warning", "error"))),
+    CallSoFar: ("tool", _CALL),
+    PlanChanged: ("plan", Shape(PlanChanged, items=_several(_STEP.read, _STEP.body))),
+    ContextUsed: ("usage", Shape(ContextUsed, used=_NUMBER, size=_NUMBER, cost=Field(_maybe(_of((int, float)))))),
+    ContextCompacted: (
+        "compaction",
+        Shape(
+            ContextCompacted,
+            id=_TEXT,
+            state=_choice("running", "done", "failed", "cancelled"),
+            before=_NUMBER,
+            after=_NUMBER,
+            summary=_TEXT,
+            made_by=_TEXT,
+            error=_TEXT,
+        ),
+    ),
 }
-_SEVERITIES: Mapping[str, Literal["info", "warning", "error"]] = {
-    "info": "info",
-    "warning": "warning",
-    "error": "error",
-}
-_STATES: Mapping[str, Literal["running", "done", "failed", "cancelled"]] = {
-    "running": "running",
-    "done": "done",
-    "failed": "failed",
-    "cancelled": "cancelled",
-}
-_PRIORITIES: Mapping[str, Literal["high", "medium", "low"]] = {"high": "high", "medium": "medium", "low": "low"}
 
 
-def _encoded(item: Item) -> tuple[str, dict[str, Any]]:
-    match item:
-        case UserSaid(message_id=message_id, parts=parts):
-            return "said", {"id": plain_text(message_id), "parts": [part_body(part) for part in parts]}
-        case AgentText(message_id=message_id, text=text):
-            return "text", {"id": plain_text(message_id), "text": plain_text(text)}
-        case AgentThought(message_id=message_id, text=text):
-            return "thought", {"id": plain_text(message_id), "text": plain_text(text)}
-        case Noticed(message_id=message_id, text=text, severity=severity):
-            return "notice", {"id": plain_text(message_id), "text": plain_text(text), "severity": severity}
-        case CallSoFar():
-            return "tool", call_body(item)
-        case PlanChanged(items=items):
-            return "plan", {"items": [_step_body(step) for step in items]}
-        case ContextUsed(used=used, size=size, cost=cost):
-            return "usage", {"used": used, "size": size, "cost": plain(cost)}
-        case ContextCompacted():
-            return "compaction", _compaction_body(item)
+def _form(made: type, shape: Shape) -> Form:
+    if made is CallSoFar:
+        return Form(lambda body: events_of(shape.read(body)))
+    return Form(lambda body: (shape.read(body),))
 
 
-def _compaction_body(event: ContextCompacted) -> dict[str, Any]:
-    return {
-        "id": plain_text(event.id),
-        "state": event.state,
-        "before": event.before,
-        "after": event.after,
-        "summary": plain_text(event.summary),
-        "made_by": plain_text(event.made_by),
-        "error": plain_text(event.error),
-    }
-
-
-def _step_body(step: TodoItem) -> dict[str, Any]:
-    body = {"id": step.id, "content": step.content, "status": step.status, "priority": step.priority}
-    return cast("dict[str, Any]", plain(body))
-
-
-def _read_said(body: Body) -> Iterable[SessionEvent]:
-    yield UserSaid(text_in(body, "id"), tuple(read_part(part) for part in list_in(body, "parts")))
-
-
-def _read_text(body: Body) -> Iterable[SessionEvent]:
-    yield AgentText(text_in(body, "id"), text_in(body, "text"))
-
-
-def _read_thought(body: Body) -> Iterable[SessionEvent]:
-    yield AgentThought(text_in(body, "id"), text_in(body, "text"))
-
-
-def _read_notice(body: Body) -> Iterable[SessionEvent]:
-    yield Noticed(text_in(body, "id"), text_in(body, "text"), _SEVERITIES[text_in(body, "severity")])
-
-
-def _read_tool(body: Body) -> Iterable[SessionEvent]:
-    return events_of(read_call(body))
-
-
-def _read_plan(body: Body) -> Iterable[SessionEvent]:
-    yield PlanChanged(tuple(read_step(step) for step in list_in(body, "items")))
-
-
-def read_step(body: Body) -> TodoItem:
-    """A step of a plan, as it is stored.
-
-    Raises:
-        KeyError, TypeError: it is damaged.
-    """
-    status, priority = _STATUSES[text_in(body, "status")], _PRIORITIES[text_in(body, "priority")]
-    return TodoItem(text_in(body, "id"), text_in(body, "content"), status, priority)
-
-
-def _read_usage(body: Body) -> Iterable[SessionEvent]:
-    cost = body["cost"]
-    if cost is not None and not isinstance(cost, int | float):
-        raise TypeError("'cost' is not a number")
-    yield ContextUsed(number_in(body, "used"), number_in(body, "size"), cost)
-
-
-def _read_compaction(body: Body) -> Iterable[SessionEvent]:
-    yield ContextCompacted(
-        text_in(body, "id"),
-        _STATES[text_in(body, "state")],
-        number_in(body, "before"),
-        number_in(body, "after"),
-        text_in(body, "summary"),
-        text_in(body, "made_by"),
-        text_in(body, "error"),
-    )
-
-
-FORMS: Mapping[str, Form] = {
-    "said": Form(_read_said),
-    "text": Form(_read_text),
-    "thought": Form(_read_thought),
-    "notice": Form(_read_notice),
-    "tool": Form(_read_tool),
-    "plan": Form(_read_plan),
-    "usage": Form(_read_usage),
-    "compaction": Form(_read_compaction),
-}
+FORMS: Mapping[str, Form] = {kind: _form(made, shape) for made, (kind, shape) in _KINDS.items()}

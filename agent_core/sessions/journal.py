@@ -252,21 +252,6 @@ class _Entry:
         return self.grew_only and len(self.content) > _LONG and 0 <= now - self.given_at < _LONG_PAUSE
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """An entry's content at one moment."""
-
-    entry: _Entry
-    item: Item
-    open: bool
-    edition: int
-
-    def row(self) -> JournalRow:
-        coded = encode(self.item)
-        position, began = self.entry.position, self.entry.created_at
-        return JournalRow(position, coded.kind, coded.version, coded.body, self.open, began, self.edition)
-
-
 class TurnJournal:
     """Takes down what happens in one turn. Any thread may record.
 
@@ -326,9 +311,8 @@ class TurnJournal:
         with self._lock:
             now, everything = self._clock(), final or self._closed
             ready = [entry for entry in self._changed.values() if everything or not entry.can_wait(now)]
-            drafts = [self._draft(entry, now) for entry in ready]
             rows, self._returned = self._returned, {}
-        rows.update((draft.entry.position, draft.row()) for draft in drafts)
+            rows.update((entry.position, self._row(entry, now)) for entry in ready)
         return [rows[position] for position in sorted(rows)]
 
     def put_back(self, rows: Sequence[JournalRow]) -> None:
@@ -343,12 +327,13 @@ class TurnJournal:
         with self._lock:
             self._closed = True
 
-    def _draft(self, entry: _Entry, now: float) -> _Draft:
+    def _row(self, entry: _Entry, now: float) -> JournalRow:
         del self._changed[entry.position]
         entry.edition += 1
         entry.given_at, entry.grew_only = now, True
         self._editions[entry.position] = entry.edition
-        return _Draft(entry, entry.content.item(), entry.content.open, entry.edition)
+        row, is_open = encode(entry.content.item()), entry.content.open
+        return JournalRow(entry.position, row.kind, row.version, row.body, is_open, entry.created_at, entry.edition)
 
     def _record(self, event: SessionEvent) -> None:
         match event:

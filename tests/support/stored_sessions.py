@@ -15,8 +15,8 @@ from agent_core.messages import Message, assistant_message, tool_call, tool_mess
 from agent_core.sessions.database import Database, pack
 from agent_core.sessions.event_codec import CallSoFar, Item, encode
 from agent_core.sessions.leases import claim
-from agent_core.sessions.records import Hidden
-from agent_core.sessions.rows import close_turn, insert_message, insert_turn, packed, write_events
+from agent_core.sessions.records import Hidden, NewSession
+from agent_core.sessions.rows import close_turn, insert_message, insert_new, insert_turn, packed, write_events
 from tools.result import ToolResult
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +36,12 @@ class Clock:
 def database_at(path: Path, clock: Clock | None = None) -> Database:
     """A database whose clock goes on by a second with each look."""
     return Database(path / "hermes-acp.db", clock=clock or Clock())
+
+
+def create(database: Database, new: NewSession) -> None:
+    """Store a session; one that exists is left as it is."""
+    with database.write() as connection:
+        insert_new(connection, new, database.clock())
 
 
 def add_turn(

@@ -10,6 +10,7 @@ from agent_core.sessions.archive import SessionArchive
 from agent_core.sessions.database import Database
 from agent_core.sessions.records import KeptState, NewSession, Transcript
 from agent_core.sessions.sqlite_store import SqliteSessionStore
+from tests.support.stored_sessions import create
 
 
 def store_transcript(
@@ -25,7 +26,7 @@ def store_transcript(
     database = Database(home / "hermes-acp.db", clock=lambda: at)
     archive, store = SessionArchive(database), SqliteSessionStore(database)
     try:
-        archive.create(NewSession(session.id, session.cwd, session.roots, model=session.model))
+        create(archive.database, NewSession(session.id, session.cwd, session.roots, model=session.model))
         for turn in transcript.turns:
             journal = store.journal(session.id, turn.id)
             store.begin_turn(session.id, turn.id)

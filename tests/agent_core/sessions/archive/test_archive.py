@@ -13,7 +13,7 @@ from agent_core.sessions.archive import SessionArchive
 from agent_core.sessions.leases import ProcessIdentity
 from agent_core.sessions.records import KeptState, NewSession
 from agent_core.sessions.rows import packed_state, read_state, write_state
-from tests.support.stored_sessions import add_talk, held_elsewhere, undo_turn
+from tests.support.stored_sessions import add_talk, create, held_elsewhere, undo_turn
 
 OWN = ProcessIdentity.current()
 NEW = NewSession("s1", "/srv/a", ("/srv/b", "/srv/ü"), "prompt", "plan", "offline:m", {"thinking": "high"})
@@ -25,7 +25,7 @@ def archive(database):
 
 
 def test_a_session_comes_back_as_it_was_made(archive):
-    archive.create(NEW)
+    create(archive.database, NEW)
     record = archive.get("s1")
     kept = (record.cwd, record.roots, record.source, record.mode, record.model, record.options)
     assert kept == (NEW.cwd, NEW.roots, NEW.source, NEW.mode, NEW.model, NEW.options)
@@ -35,14 +35,14 @@ def test_a_session_comes_back_as_it_was_made(archive):
 
 
 def test_a_session_that_exists_is_left_as_it_is(archive):
-    archive.create(NEW)
+    create(archive.database, NEW)
     before = archive.get("s1")
-    archive.create(NewSession("s1", "/srv/other"))
+    create(archive.database, NewSession("s1", "/srv/other"))
     assert archive.get("s1") == before
 
 
 def test_what_cannot_be_read_of_a_row_hides_no_session(archive, database):
-    archive.create(NEW)
+    create(archive.database, NEW)
     with database.write() as connection:
         connection.execute(
             "UPDATE sessions SET roots = '[', options = '7', usage = '[]', holder = 'x', holder_token = 't'"
@@ -53,7 +53,7 @@ def test_what_cannot_be_read_of_a_row_hides_no_session(archive, database):
 
 
 def test_spent_and_holder_are_told(archive, database):
-    archive.create(NEW)
+    create(archive.database, NEW)
     spent = Spent(3, Usage(10, 5, None, 0, None), None)
     with database.write() as connection:
         write_state(connection, "s1", packed_state(KeptState(model="offline:m", spent=spent)))
@@ -65,7 +65,7 @@ def test_spent_and_holder_are_told(archive, database):
 
 
 def test_what_is_chosen_elsewhere_for_a_session_that_a_living_process_holds_is_refused(archive, database):
-    archive.create(NEW)
+    create(archive.database, NEW)
     with held_elsewhere(database, "s1"):
         with pytest.raises(SessionInUse, match="cannot be changed here"):
             archive.update("s1", OWN, mode="dont_ask", options={})
@@ -74,16 +74,13 @@ def test_what_is_chosen_elsewhere_for_a_session_that_a_living_process_holds_is_r
     assert archive.get("s1").mode == "default"
 
 
-def test_turns_are_counted_without_undone_ones_and_all_are_told(archive, database):
-    archive.create(NEW)
+def test_turns_are_counted_and_told_without_undone_ones(archive, database):
+    create(archive.database, NEW)
     add_talk(database, "s1", "t1")
     second = add_talk(database, "s1", "t2")
     undo_turn(database, "s1", second)
     assert archive.get("s1").turns == 1
-    assert [(turn.number, turn.id, turn.undone) for turn in archive.turns("s1")] == [
-        (1, "t1", False),
-        (2, "t2", True),
-    ]
+    assert [(turn.number, turn.id) for turn in archive.transcript("s1").turns] == [(1, "t1")]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +93,6 @@ def test_turns_are_counted_without_undone_ones_and_all_are_told(archive, databas
         lambda archive: archive.name("none", "Title", "person"),
         lambda archive: archive.archive("none", archived=True),
         lambda archive: archive.fork("none", NewSession("new", "/srv")),
-        lambda archive: archive.turns("none"),
         lambda archive: archive.transcript("none"),
     ],
 )
@@ -108,7 +104,7 @@ def test_an_unknown_session_is_told_and_not_made(archive, use):
 
 def test_a_session_is_found_by_a_beginning_of_its_id_that_only_it_has(archive):
     for session_id in ("ab1", "ab2", "ab", "cd"):
-        archive.create(NewSession(session_id, "/srv"))
+        create(archive.database, NewSession(session_id, "/srv"))
     assert archive.find("c").id == "cd"
     assert archive.find("ab").id == "ab"
     assert archive.find("ab2").id == "ab2"
@@ -119,19 +115,19 @@ def test_a_session_is_found_by_a_beginning_of_its_id_that_only_it_has(archive):
 
 @pytest.mark.parametrize("beginning", ["%", "_", "a%", "A", "\U0010ffff", "b'"])
 def test_signs_in_a_beginning_have_no_meaning(archive, beginning):
-    archive.create(NewSession("ab", "/srv"))
+    create(archive.database, NewSession("ab", "/srv"))
     with pytest.raises(UnknownSession):
         archive.find(beginning)
 
 
 def test_an_empty_beginning_names_no_session(archive):
-    archive.create(NewSession("ab", "/srv"))
+    create(archive.database, NewSession("ab", "/srv"))
     with pytest.raises(RequestError, match="beginning"):
         archive.find("")
 
 
 def test_choices_are_changed_one_by_one(archive):
-    archive.create(NEW)
+    create(archive.database, NEW)
     archive.update("s1", OWN, mode="default")
     archive.update("s1", OWN, model="other:m")
     archive.update("s1", OWN, options={"thinking": "low", "lone": "\ud800"})
@@ -147,7 +143,7 @@ def test_choices_are_changed_one_by_one(archive):
 
 @pytest.mark.parametrize(("place", "system"), [(("/srv/a", NEW.roots), "You are in /srv/a."), (("/srv/c", ()), None)])
 def test_the_system_prompt_stays_only_where_the_session_stays(archive, database, place, system):
-    archive.create(NEW)
+    create(archive.database, NEW)
     with database.write() as connection:
         write_state(connection, "s1", packed_state(KeptState(system="You are in /srv/a.", tools=({"name": "t"},))))
     archive.move("s1", *place)
@@ -159,7 +155,7 @@ def test_the_system_prompt_stays_only_where_the_session_stays(archive, database,
 
 
 def test_a_better_title_replaces_a_worse_one(archive):
-    archive.create(NEW)
+    create(archive.database, NEW)
     assert archive.name("s1", "from the prompt", "prompt")
     assert not archive.name("s1", "from a later prompt", "prompt")
     assert archive.name("s1", "from a model", "model")
@@ -172,7 +168,7 @@ def test_a_better_title_replaces_a_worse_one(archive):
 
 
 def test_a_title_is_one_clean_line_and_nothing_is_no_title(archive):
-    archive.create(NEW)
+    create(archive.database, NEW)
     assert archive.name("s1", " Fix\x1b[31m\nthe\tbug \u202e\ud800" + "x" * 300, "person")
     title = archive.get("s1").title
     assert title.startswith("Fix [31m the bug xxx")
@@ -182,7 +178,7 @@ def test_a_title_is_one_clean_line_and_nothing_is_no_title(archive):
 
 
 def test_archived_sessions_are_listed_apart_and_can_be_taken_back(archive, database):
-    archive.create(NEW)
+    create(archive.database, NEW)
     add_talk(database, "s1", "t1")
     archive.archive("s1", archived=True)
     assert archive.get("s1").archived
@@ -195,7 +191,7 @@ def test_archived_sessions_are_listed_apart_and_can_be_taken_back(archive, datab
 
 def test_a_directory_whose_name_is_no_text_is_kept_and_found(archive, database):
     odd = os.fsdecode(b"/srv/caf\xe9")
-    archive.create(NewSession("s1", odd, (odd,)))
+    create(archive.database, NewSession("s1", odd, (odd,)))
     add_talk(database, "s1", "t1")
     assert (archive.get("s1").cwd, archive.get("s1").roots) == (odd, (odd,))
     assert [record.id for record in archive.page(cwd=odd).sessions] == ["s1"]
@@ -203,7 +199,7 @@ def test_a_directory_whose_name_is_no_text_is_kept_and_found(archive, database):
     assert archive.get("s1").cwd == odd + "/b"
 
 
-@pytest.mark.parametrize("use", [SessionArchive.get, SessionArchive.find, SessionArchive.turns])
+@pytest.mark.parametrize("use", [SessionArchive.get, SessionArchive.find])
 def test_an_id_that_no_file_could_hold_is_unknown(archive, use):
     with pytest.raises(UnknownSession):
         use(archive, "a\ud800")

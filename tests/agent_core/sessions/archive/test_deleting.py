@@ -15,7 +15,7 @@ from agent_core.sessions.leases import ProcessIdentity, claim
 from agent_core.sessions.records import KeptState, NewSession
 from agent_core.sessions.rows import packed_state, write_state
 from agent_core.sessions.search_index import index_pending
-from tests.support.stored_sessions import add_talk, add_turn, database_at, held_elsewhere, working_turn
+from tests.support.stored_sessions import add_talk, add_turn, create, database_at, held_elsewhere, working_turn
 
 SECRET = "correct horse battery staple"
 OF_SESSIONS = ("turns", "messages", "events", "file_versions", "rewinds")
@@ -38,7 +38,7 @@ def interrupt(seconds):
 def full_session(database, session_id, turns=3, steps=3):
     """A session with rows in every table; all of its own words have SECRET in them."""
     archive = SessionArchive(database)
-    archive.create(NewSession(session_id, f"/srv/{session_id}"))
+    create(archive.database, NewSession(session_id, f"/srv/{session_id}"))
     archive.name(session_id, SECRET, "person")
     for number in range(turns):
         messages, items = working_turn(f"{SECRET} {number}", steps)
@@ -90,7 +90,7 @@ def texts_left(database):
 
 
 def assert_out_of_view(archive, session_id):
-    for use in (archive.get, archive.find, archive.turns, archive.transcript):
+    for use in (archive.get, archive.find, archive.transcript):
         with pytest.raises(UnknownSession):
             use(session_id)
     for archived in (False, True):
@@ -195,8 +195,9 @@ def test_an_id_can_be_used_again_while_its_session_is_on_its_way_out(database):
     full_session(database, "again", turns=5)
     with pytest.raises(Interrupted):
         SessionArchive(database, interrupt).delete("again")
+    finish_deletes(database)
     archive = SessionArchive(database)
-    archive.create(NewSession("again", "/srv/new"))
+    create(archive.database, NewSession("again", "/srv/new"))
     assert archive.get("again").cwd == "/srv/new"
     assert archive.transcript("again").messages == ()
     finish_deletes(database)
@@ -209,7 +210,8 @@ def test_two_that_delete_the_same_do_not_hurt_each_other_or_a_new_session_of_tha
 
     def another_finishes(seconds):
         if not raced:
-            raced.append(SessionArchive(database, lambda _: None).create(NewSession("both", "/srv/new")))
+            raced.append(finish_deletes(database, lambda _: None))
+            create(database, NewSession("both", "/srv/new"))
             add_talk(database, "both", "new")
 
     SessionArchive(database, another_finishes).delete("both")
@@ -238,7 +240,7 @@ def test_between_two_batches_others_write(database):
 
 def test_another_writer_does_not_wait_for_the_whole_of_a_large_deletion(database):
     archive = full_session(database, "big", turns=40, steps=24)
-    archive.create(NewSession("live", "/srv"))
+    create(archive.database, NewSession("live", "/srv"))
     add_turn(database, "live", "t", [user_message("x")], outcome=None)
     gone = threading.Event()
     written = []
@@ -260,11 +262,11 @@ def test_another_writer_does_not_wait_for_the_whole_of_a_large_deletion(database
 def test_only_old_sessions_that_nobody_keeps_are_pruned(database):
     archive = SessionArchive(database)
     for session_id in ("old", "older", "kept", "held"):
-        archive.create(NewSession(session_id, "/srv"))
+        create(archive.database, NewSession(session_id, "/srv"))
         add_talk(database, session_id, "t")
     archive.archive("kept", archived=True)
     before = database.clock()
-    archive.create(NewSession("new", "/srv"))
+    create(archive.database, NewSession("new", "/srv"))
     add_talk(database, "new", "t")
     with held_elsewhere(database, "held"):
         assert sorted(archive.prune(before)) == ["old", "older"]
@@ -276,10 +278,10 @@ def test_only_old_sessions_that_nobody_keeps_are_pruned(database):
 def test_empty_sessions_are_dropped_once_they_are_old(database):
     archive = SessionArchive(database)
     for session_id in ("empty", "used", "held"):
-        archive.create(NewSession(session_id, "/srv"))
+        create(archive.database, NewSession(session_id, "/srv"))
     add_talk(database, "used", "t")
     before = database.clock()
-    archive.create(NewSession("young", "/srv"))
+    create(archive.database, NewSession("young", "/srv"))
     with held_elsewhere(database, "held"):
         assert archive.drop_empty(before) == 1
     ids = {record.id for record in archive.page(with_empty=["empty", "young", "held"]).sessions}

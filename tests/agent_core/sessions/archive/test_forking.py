@@ -15,6 +15,7 @@ from agent_core.sessions.rows import packed_state, read_bodies, read_state, unpa
 from tests.support.stored_sessions import (
     add_talk,
     add_turn,
+    create,
     held_elsewhere,
     shown_call,
     undo_turn,
@@ -30,7 +31,7 @@ PLAN = (TodoItem("1", "read", "completed"), TodoItem("2", "write", "pending"))
 @pytest.fixture
 def archive(database):
     archive = SessionArchive(database)
-    archive.create(NewSession("s1", PLACE, model="offline:m"))
+    create(archive.database, NewSession("s1", PLACE, model="offline:m"))
     return archive
 
 
@@ -71,7 +72,7 @@ def test_a_fork_has_all_that_is_in_view(archive, database):
     record = archive.fork("s1", FORK)
     assert view(archive.transcript("fork")) == view(archive.transcript("s1"))
     assert history(database, "fork") == history(database, "s1")
-    assert [turn.id for turn in archive.turns("fork")] == ["t1", "t3", "t4"]
+    assert [turn.id for turn in archive.transcript("fork").turns] == ["t1", "t3", "t4"]
     assert (record.cwd, record.roots, record.mode, record.options) == (FORK.cwd, FORK.roots, "plan", FORK.options)
     assert (record.model, record.parent_id, record.root_id, record.turns) == ("offline:m", "s1", "s1", 3)
     assert record == archive.get("fork")
@@ -129,9 +130,9 @@ def test_a_turn_that_runs_elsewhere_has_ended_in_the_fork(archive, database):
         record = archive.fork("s1", FORK)
         assert record.holder is None
         assert archive.get("s1").holder is not None
-    assert [turn.outcome for turn in archive.turns("fork")] == [None, "cancelled"]
-    assert archive.turns("fork")[1].ended_at is not None
-    assert archive.turns("s1")[1].ended_at is None
+    assert [turn.outcome for turn in archive.transcript("fork").turns] == [None, "cancelled"]
+    assert archive.transcript("fork").turns[1].ended_at is not None
+    assert archive.transcript("s1").turns[1].ended_at is None
     assert len(unanswered(history(database, "fork"))) == 1
     list(replayed(archive.transcript("fork")))
 
@@ -142,7 +143,7 @@ def test_a_turn_that_was_killed_is_interrupted_in_the_fork_too(archive, database
         pass
     archive.fork("s1", FORK)
     assert list(replayed(archive.transcript("fork"))) == list(replayed(archive.transcript("s1")))
-    assert [turn.ended_at for turn in archive.turns("fork")] == [None]
+    assert [turn.ended_at for turn in archive.transcript("fork").turns] == [None]
 
 
 def test_a_fork_before_a_prompt_leaves_it_and_all_after_it_out(archive, database):
@@ -169,7 +170,7 @@ def test_a_fork_after_an_answer_ends_with_its_tools_results(archive, database, k
     events = [stored.events for stored in archive.transcript("fork").events if stored.turn == 2]
     original = [stored.events for stored in archive.transcript("s1").events if stored.turn == 2]
     assert events == original[:5]
-    (last,) = archive.turns("fork")[1:]
+    (last,) = archive.transcript("fork").turns[1:]
     assert (last.outcome, last.ended_at is not None) == ("cancelled", True)
 
 
@@ -179,7 +180,7 @@ def test_a_fork_after_the_last_answer_is_the_whole_turn(archive, database):
     add_talk(database, "s1", "t2")
     archive.fork("s1", FORK, "t1-message-2")
     assert history(database, "fork") == messages
-    assert [turn.outcome for turn in archive.turns("fork")] == ["end_turn"]
+    assert [turn.outcome for turn in archive.transcript("fork").turns] == ["end_turn"]
     assert PlanChanged(PLAN) in list(replayed(archive.transcript("fork")))
 
 
@@ -234,7 +235,7 @@ def test_a_fork_from_the_note_about_a_turns_end_has_the_whole_turn(archive, data
     add_turn(database, "s1", "t1", *working_turn("t1", 1), outcome="error", note="It failed.")
     add_talk(database, "s1", "t2")
     archive.fork("s1", FORK, f"t1-{ending}")
-    assert [(turn.id, turn.note) for turn in archive.turns("fork")] == [("t1", "It failed.")]
+    assert [(turn.id, turn.note) for turn in archive.transcript("fork").turns] == [("t1", "It failed.")]
 
 
 def test_ids_of_a_session_without_events_lead_there_as_well(archive, database):

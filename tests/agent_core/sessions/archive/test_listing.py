@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import hashlib
 import json
 import random
 
 import pytest
 
 from agent_core.errors import RequestError, UnknownSession
-from agent_core.sessions import archive as listing
 from agent_core.sessions.archive import SessionArchive
 from agent_core.sessions.records import NewSession
-from tests.support.stored_sessions import add_talk, undo_turn
+from tests.support.stored_sessions import add_talk, create, undo_turn
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_a_directory_that_is_gone_is_compared_as_text(archive, database, tmp_pat
 
 def test_sessions_without_a_turn_are_listed_on_demand_only(archive, database):
     for session_id in ("empty", "mine", "used", "undone"):
-        archive.create(NewSession(session_id, "/srv"))
+        create(archive.database, NewSession(session_id, "/srv"))
     add_talk(database, "used", "t")
     undo_turn(database, "undone", add_talk(database, "undone", "t"))
     assert {record.id for record in archive.page().sessions} == {"used", "undone"}
@@ -142,7 +142,7 @@ def encoded(value):
     return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
 
-MARK = listing.Selection().mark
+MARK = hashlib.sha256(json.dumps([None, False]).encode()).hexdigest()[:16]  # of the list of all sessions
 
 
 @pytest.mark.parametrize(
@@ -199,15 +199,15 @@ def test_any_id_in_a_cursor_is_only_a_place(archive, database, session_id):
 @pytest.mark.parametrize("selection", [{}, {"cwd": "/srv/a"}, {"archived": True}])
 @pytest.mark.parametrize("with_cursor", [False, True])
 def test_a_page_is_read_from_an_index_without_sorting(archive, database, selection, with_cursor):
-    archive.create(NewSession("a", "/srv/a"))
-    chosen = listing.Selection(**selection)
-    cursor = listing.Cursor(5.0, "a").text(chosen) if with_cursor else None
+    create(archive.database, NewSession("a", "/srv/a"))
+    mark = hashlib.sha256(json.dumps([selection.get("cwd"), "archived" in selection]).encode()).hexdigest()[:16]
     asked = []
     with database.read() as connection:
         connection.set_trace_callback(asked.append)
-        listing.read_page(connection, chosen, cursor, 50, ())
+    archive.page(**selection, cursor=encoded([1, mark, 5.0, "a"]) if with_cursor else None)
+    with database.read() as connection:
         connection.set_trace_callback(None)
-        (statement,) = asked
+        (statement,) = (each for each in asked if "ORDER BY" in each)
         plan = [row[-1] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}")]
     index = "sessions_by_cwd" if "cwd" in selection else "sessions_by_time"
     assert any(f"SEARCH s USING INDEX {index}" in step for step in plan)
@@ -215,10 +215,10 @@ def test_a_page_is_read_from_an_index_without_sorting(archive, database, selecti
 
 
 def test_sessions_of_sub_agents_are_told_of_by_their_parent_alone(archive, database):
-    archive.create(NewSession("p", "/srv/a"))
+    create(archive.database, NewSession("p", "/srv/a"))
     for child in ("agent-2", "agent-1"):
-        archive.create(NewSession(child, "/srv/a", source="sub-agent", parent_id="p"))
-    archive.create(NewSession("agent-3", "/srv/a", source="sub-agent", parent_id="agent-1"))
+        create(archive.database, NewSession(child, "/srv/a", source="sub-agent", parent_id="p"))
+    create(archive.database, NewSession("agent-3", "/srv/a", source="sub-agent", parent_id="agent-1"))
     archive.fork("p", NewSession("f", "/srv/a"))
     assert set(pages(archive, 10, with_empty=("p", "f", "agent-1", "agent-3"))) == {"p", "f"}
     assert [record.id for record in archive.children("p")] == ["agent-2", "agent-1"]

@@ -10,7 +10,7 @@ import pytest
 
 from agent_core.providers.base import Usage
 from agent_core.providers.pricing import Spent
-from agent_core.sessions.archive import Spending, delete_session, spending
+from agent_core.sessions.archive import SessionArchive, Spending, spending
 from agent_core.sessions.records import KeptState
 from agent_core.sessions.schema import known_migrations, statements
 from tests.support.session_database import Desk
@@ -102,7 +102,7 @@ def test_what_a_sub_agent_used_is_in_the_sum_of_its_parent_alone(desk: Desk) -> 
 def test_a_deleted_session_leaves_its_sum_without_its_project(desk: Desk) -> None:
     keep(desk, "s", one())
     desk.store.close()
-    assert delete_session(desk.database, "s", desk.store.identity)
+    assert SessionArchive(desk.database).delete("s")
     assert figures(spending(desk.database, "project", 30)) == [("", 1, 100, 0.25, 0)]
     assert desk.rows("SELECT session_id FROM spending") == [(None,)]
 

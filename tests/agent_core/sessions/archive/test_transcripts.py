@@ -10,13 +10,13 @@ from agent_core.messages import user_message
 from agent_core.sessions.archive import SessionArchive
 from agent_core.sessions.records import NewSession
 from agent_core.sessions.replay import replayed
-from tests.support.stored_sessions import add_talk, add_turn, shown_call, undo_turn, working_turn
+from tests.support.stored_sessions import add_talk, add_turn, create, shown_call, undo_turn, working_turn
 
 
 @pytest.fixture
 def archive(database):
     archive = SessionArchive(database)
-    archive.create(NewSession("s1", "/srv"))
+    create(archive.database, NewSession("s1", "/srv"))
     return archive
 
 
@@ -26,7 +26,7 @@ def change(database, sql, *values):
 
 
 def test_turns_messages_and_events_are_in_order(archive, database):
-    archive.create(NewSession("s2", "/srv"))
+    create(archive.database, NewSession("s2", "/srv"))
     for number in range(3):
         add_turn(database, "s1", f"t{number}", *working_turn(f"t{number}", 2))
         add_talk(database, "s2", f"x{number}")

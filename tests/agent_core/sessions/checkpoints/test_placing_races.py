@@ -7,16 +7,14 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from agent_core.sessions.checkpoints import restore as placing
 from agent_core.sessions.checkpoints.file_states import LINK_MODE, NOTHING, FileState, look, sha256
 from agent_core.sessions.checkpoints.restore import place
 from tests.support.swapping import exchange, swapping
-from tools.environments.atomic_writes import Spot, holding
 from tools.errors import FileAccessError, FileChanged
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux swaps names in one step")
@@ -89,7 +87,7 @@ def test_a_link_that_comes_after_the_directory_is_held_leads_nowhere(
     ground = Ground(tmp_path)
     state, content = WANTED[wanted]
     seen = look(ground.folder / "f", 1_000)
-    monkeypatch.setattr(placing, "holding", _then(lambda: exchange(ground.folder, ground.link)))
+    _at_first_look_into_a_held_directory(monkeypatch, lambda: exchange(ground.folder, ground.link))
     place(ground.folder / "f", seen, state, content)
     ground.check()
     assert look(ground.link / "f", 1_000).state.is_same(state)
@@ -102,17 +100,20 @@ def test_empty_directories_in_the_way_are_removed_where_they_were_seen(
     for folder in (ground.folder, ground.outside):
         (folder / "tree/a/b").mkdir(parents=True)
     seen = look(ground.folder / "tree", 0)
-    monkeypatch.setattr(placing, "holding", _then(lambda: exchange(ground.folder, ground.link)))
+    _at_first_look_into_a_held_directory(monkeypatch, lambda: exchange(ground.folder, ground.link))
     place(ground.folder / "tree", seen, FileState(sha256(b"new"), 0o600), b"new")
     assert (ground.link / "tree").read_bytes() == b"new"
     assert (ground.outside / "tree/a/b").is_dir()
 
 
-def _then(act: Callable[[], None]) -> Callable[..., contextlib.AbstractContextManager[Spot]]:
-    @contextlib.contextmanager
-    def held(path: Path, *, make: bool = False) -> Iterator[Spot]:
-        with holding(path, make=make) as spot:
-            act()
-            yield spot
+def _at_first_look_into_a_held_directory(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
+    """Act when the system is first asked about a name in a directory that is held open."""
+    stat_of, acted = os.stat, list[bool]()
 
-    return held
+    def stat_then(path: str, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> os.stat_result:
+        if dir_fd is not None and not acted:
+            acted.append(True)
+            act()
+        return stat_of(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
+
+    monkeypatch.setattr(os, "stat", stat_then)

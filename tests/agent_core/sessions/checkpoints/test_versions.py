@@ -7,11 +7,11 @@ import sqlite3
 import subprocess
 import threading
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
 
 from agent_core.errors import StoreError
-from agent_core.sessions.checkpoints import writer
 from agent_core.sessions.checkpoints.file_states import Change, FileState, sha256
 from agent_core.sessions.checkpoints.versions import VersionLimits
 from agent_core.sessions.checkpoints.writer import CallOfTurn, NoteChanges
@@ -264,9 +264,10 @@ def test_a_change_that_no_row_can_hold_keeps_no_other_from_being_noted_and_an_un
 def test_a_file_whose_past_cannot_be_looked_at_is_named_by_an_undo(bench, monkeypatch, caplog):
     bench.path("file").write_bytes(b"0")
     bench.begin()
-    monkeypatch.setattr(writer, "kept_mode", lambda _: 1 / 0)
-    bench.write("file", b"1")
-    monkeypatch.undo()
+    lstat = Path.lstat
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "lstat", lambda path: 1 / (path.name != "file") and lstat(path))
+        bench.write("file", b"1")
     assert "is not kept" in caplog.text
     [failed] = bench.undo().failed
     assert (failed.path.name, "could not be kept (ZeroDivisionError)" in failed.reason) == ("file", True)

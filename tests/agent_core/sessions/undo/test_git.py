@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -11,7 +12,6 @@ import pytest
 
 from agent_core.sessions.checkpoints.versions import VersionLimits
 from tests.support.file_bench import FileBench
-from tools.changes import observation
 from tools.environments.git_effects import git_effects
 from tools.errors import Denied
 from tools.ports import CommandSpec
@@ -176,16 +176,17 @@ def test_made_directories_are_named_and_not_copied(bench: GitBench) -> None:
     assert "src/new.bin" in bench.files()
 
 
-def make_slow(monkeypatch: pytest.MonkeyPatch, place: object, name: str) -> None:
-    """Each call of it takes two seconds, by a clock that knows nothing else."""
-    now, inner = [0.0], getattr(place, name)
+def make_slow(monkeypatch: pytest.MonkeyPatch, below: Path, ending: str = "") -> None:
+    """A file below a directory takes two seconds to open, by a clock that knows nothing else."""
+    now, open_file = [0.0], os.open
 
-    def slowly(*arguments: object) -> object:
-        now[0] += 2.0
-        return inner(*arguments)
+    def slowly(path: str, *arguments: int, **named: int) -> int:
+        if str(path).startswith(str(below)) and str(path).endswith(ending):
+            now[0] += 2.0
+        return open_file(path, *arguments, **named)
 
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(place, name, slowly)
+    monkeypatch.setattr(os, "open", slowly)
 
 
 def test_what_there_is_no_time_to_keep_is_kept_after_the_command(
@@ -194,7 +195,7 @@ def test_what_there_is_no_time_to_keep_is_kept_after_the_command(
     before = bench.files()
     bench.begin()
     with monkeypatch.context() as patched:
-        make_slow(patched, bench.versions._keeper, "keep")
+        make_slow(patched, bench.blobs.root)
         bench.run("git stash -q -a")
     assert bench.undo().failed == ()
     assert bench.files() == before
@@ -203,7 +204,7 @@ def test_what_there_is_no_time_to_keep_is_kept_after_the_command(
 def test_what_there_is_no_time_to_read_is_said_before_the_command_runs(
     bench: GitBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_slow(monkeypatch, observation, "read_content")
+    make_slow(monkeypatch, bench.work, ".bin")
     bench.begin()
     told: list[str] = []
 
