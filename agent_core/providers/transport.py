@@ -21,7 +21,6 @@ import httpcore2
 import httpx2
 
 from agent_core.errors import ProviderConnectionError
-from agent_core.providers.chunked_body import AnswerHead, ChunkedBody
 from tools.light_dataclass import dataclass
 
 __all__ = ["CONNECT_TIMEOUT", "READ_TIMEOUT", "Abort", "make_client"]
@@ -459,10 +458,11 @@ def _is_pattern(pattern: str) -> bool:
         return False
 
 
-# A connection to a model's server, under the HTTP library: a wait can be ended, a body be read past the library.
+# A connection to a model's server, under the HTTP library, whose waits can be ended.
 
 READ_TIMEOUT = 600.0
-_READ_BYTES = 64 * 1024
+_LONGEST_FRAME = 64
+"""Bytes between two chunks of a body, at most, as servers write them."""
 
 
 class TrackedStream(httpcore2.NetworkStream):
@@ -470,48 +470,30 @@ class TrackedStream(httpcore2.NetworkStream):
 
     def __init__(self, inner: httpcore2.NetworkStream) -> None:
         self._inner = inner
-        self._head = AnswerHead()
-        self._left = b""
+        self._last, self._given = b"", 0
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """What is there, for the library: as much of it as belongs to the head, if chunks follow."""
-        if self._left:
-            data, self._left = self._left, b""
-            return data
-        data = self._receive(max_bytes, timeout)
-        if self._head.is_over:
-            return data
-        end = self._head.feed(data)
-        self._left = data[end:]
-        return data[:end]
+        """What is there."""
+        mark(socket_of(self._inner))
+        abort = current_abort()
+        if abort is None:
+            data = self._inner.read(max_bytes, timeout)
+        else:
+            data = abort.wait(lambda seconds: self._inner.read(max_bytes, seconds), timeout)
+        self._last, self._given = data, 0
+        return data
 
-    def pieces(self) -> Iterator[bytes]:
-        """What the chunks of a body hold that the library has not begun to read; nothing of another body.
-
-        Where this ends, the library has the rest to read: the end of the body, or what is wrong with it.
-
-        Raises:
-            httpcore2.NetworkError, httpcore2.TimeoutException: as its own reading does.
-        """
-        if not self._head.in_chunks:
-            return
-        self._head.in_chunks = False
-        body = ChunkedBody()
-        data, self._left = self._left, b""
-        while True:
-            if piece := body.feed(data):
-                yield piece
-            if body.rest is not None:
-                self._left = body.rest
-                return
-            data = self._receive(_READ_BYTES, READ_TIMEOUT)
-            if not data:
-                return
+    def has_more_behind(self, piece: bytes) -> bool:
+        """Whether more was read behind `piece`, which the library has just given: it comes without a wait."""
+        place = self._last.find(piece, self._given)
+        if place < 0:  # compressed
+            return False
+        self._given = place + len(piece)
+        return len(self._last) - self._given > _LONGEST_FRAME
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Send a part of a request."""
         mark(socket_of(self._inner))
-        self._head = AnswerHead()  # of the answer to what is sent
         self._inner.write(buffer, timeout)
 
     def close(self) -> None:
@@ -531,24 +513,25 @@ class TrackedStream(httpcore2.NetworkStream):
         """What the library's stream tells of itself."""
         return self._inner.get_extra_info(info)
 
-    def _receive(self, max_bytes: int, timeout: float | None) -> bytes:
-        mark(socket_of(self._inner))
-        abort = current_abort()
-        if abort is None:
-            return self._inner.read(max_bytes, timeout)
-        return abort.wait(lambda seconds: self._inner.read(max_bytes, seconds), timeout)
-
 
 def body_pieces(response: httpx2.Response) -> Iterator[bytes]:
-    """The body, decoded, in pieces as large as they are read.
+    """The body, decoded, in pieces as large as they are read, however small the chunks are that it comes in.
 
     Raises:
         httpcore2.NetworkError, httpcore2.TimeoutException, httpx2.TransportError: it could not be read to its end.
     """
     stream = response.extensions.get("network_stream")
-    if isinstance(stream, TrackedStream) and "content-encoding" not in response.headers:
-        yield from stream.pieces()
-    yield from response.iter_bytes()
+    held: list[bytes] = []
+    try:
+        for piece in response.iter_bytes():
+            held.append(piece)
+            if not isinstance(stream, TrackedStream) or not stream.has_more_behind(piece):
+                yield b"".join(held)
+                held.clear()
+    except Exception:  # what came before counts
+        yield b"".join(held)
+        raise
+    yield b"".join(held)
 
 
 def socket_of(stream: httpcore2.NetworkStream) -> socket.socket:
