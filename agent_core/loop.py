@@ -326,7 +326,6 @@ class TurnLoop:
             cache_ttl=self.cache_ttl,
             session_id=self.session_id,
             words_only=turn.closing,
-            parts=self.services.parts,
         )
 
     def _ask(self, turn: Turn, asker: Asker) -> Reply:

@@ -14,7 +14,6 @@ from agent_core.compaction.view import shown
 from agent_core.messages import Message
 from agent_core.providers.base import CacheTtl, ModelRequest, Provider, ReasoningEffort
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.json_fragments import RequestParts
 from agent_core.services import SessionServices, omissions_of
 from agent_core.sessions.store import SessionStore
 from agent_core.turn import SoundHistory
@@ -51,7 +50,7 @@ class Rehearsed:
 
     def hand_over(self, services: SessionServices) -> None:
         """Have a session that was not prompted in this process go on from it."""
-        services.sound, services.parts, services.meter = self.sound, self.request.parts, self.meter
+        services.sound, services.meter = self.sound, self.meter
         services.call_ids |= self.call_ids
 
 
@@ -80,16 +79,14 @@ def recall(store: SessionStore, session_id: str) -> Rehearsed | None:
 
 
 def rehearse(recalled: Rehearsed, asked: Asked) -> Rehearsed:
-    """Convert and write for `asked` what was recalled, which stays as it is: a prompt may go on from it meanwhile."""
+    """What was recalled with the request to `asked`; it stays as it is: a prompt may go on from it meanwhile."""
     request = replace(
         recalled.request,
         model=asked.choice.model,
         max_tokens=asked.choice.sent_limit,
         reasoning=asked.reasoning,
         cache_ttl=asked.cache_ttl,
-        parts=RequestParts(),
     )
-    asked.provider.rehearse(request)
     return replace(recalled, request=request)
 
 

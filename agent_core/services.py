@@ -19,7 +19,6 @@ from agent_core.model_request.history_filter import Omissions, PrefixWatch, Seen
 from agent_core.model_request.side_models import Completion
 from agent_core.notifications import NewsBox
 from agent_core.providers.base import Usage
-from agent_core.providers.json_fragments import RequestParts
 from agent_core.providers.pricing import Spent
 from agent_core.sessions.records import KeptState
 from agent_core.turn import SoundHistory
@@ -78,7 +77,6 @@ class SessionServices:
         self.tracing: SessionTrace | None = None
         self.prefix = PrefixWatch()
         self.habits = SeenHabits()
-        self.parts = RequestParts()
         self.omissions = Omissions()
         # What the model is shown in place of a part of the history, as the store has it at the turn's begin.
         self.compaction: Compaction | None = None

@@ -32,7 +32,6 @@ from agent_core.model_request.retry_policy import Backoff, Change
 from agent_core.providers.base import ModelRequest, Provider, Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.errors import ClassifiedError, classify
-from agent_core.providers.json_fragments import RequestParts
 from agent_core.providers.lessons import IMAGES, PLAIN, WORDS, Lessons, tool_lesson
 from agent_core.providers.protocol import sent_attachments
 from agent_core.turn import TurnHistory
@@ -151,7 +150,6 @@ class RefusedTools:
             max_tokens=_ANSWER_TOKENS,
             cache_ttl=None,
             words_only=True,
-            parts=RequestParts(),
         )
         collector = Collector(AgentCallbacks(), CallIds(set()))
         try:

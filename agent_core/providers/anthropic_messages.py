@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -26,7 +27,6 @@ from agent_core.providers.base import (
 )
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.http_provider import DONE, character_count
-from agent_core.providers.json_fragments import Piece, Pieces, RequestParts
 from agent_core.providers.protocol import (
     Decoder,
     WireProtocol,
@@ -191,52 +191,39 @@ The API wants each answer back in the order in which it gave it. These keys are 
 
 _MARKED_MESSAGES = 3
 _UNMARKED = {"thinking", "redacted_thinking"}
-_GO_ON = Piece({"role": "user", "content": [{"type": "text", "text": "Go on."}]})
+_GO_ON: Block = {"role": "user", "content": [{"type": "text", "text": "Go on."}]}
 _NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Said:
-    """The blocks of one message, which depend on nothing else. It equals only itself: in JSON, 1 is not `true`."""
-
-    role: str
-    blocks: Sequence[Block]
-
-
-def blocks_of(message: Message, sealed: Callable[[Message], Items]) -> Said:
-    """A message in blocks.
+def in_turn(messages: Sequence[Message], sealed: Callable[[Message], Items]) -> tuple[list[Block], list[Block]]:
+    """The blocks of the system prompt, and the messages.
 
     Args:
         sealed: the items of an answer that go back to the model.
     """
-    match message["role"]:
-        case "assistant" as role:
-            return Said(role, [*_answer(message, sealed(message))])
-        case "tool" as role:
-            return Said(role, [_result(message)])
-        case role:
-            return Said(role, _content(message["content"]))
-
-
-def in_turn(said: Sequence[Said], parts: RequestParts | None = None) -> tuple[list[Block], Pieces]:
-    """The blocks of the system prompt, and the messages.
-
-    Args:
-        parts: remembers what was made of the messages.
-    """
-    parts = parts or RequestParts()
-    first = next((at for at, one in enumerate(said) if one.role != "system"), len(said))
-    system = [block for one in said[:first] for block in one.blocks]
-    spoken = [one for one in said[first:] if one.blocks]
-    messages = parts.joined.of(spoken, _change_sides, _messages)
-    sent = parts.joined_text.of(messages, parts.joined.kept)
+    first = next((at for at, message in enumerate(messages) if message["role"] != "system"), len(messages))
+    system = [block for message in messages[:first] for block in _content(message["content"])]
+    sent: list[Block] = []
+    results: list[Block] = []
+    others: list[Block] = []
+    for message in messages[first:]:
+        if message["role"] == "tool":
+            results.append(_result(message))
+        elif message["role"] != "assistant":
+            others += _content(message["content"])
+        elif blocks := _answer(message, sealed(message)):
+            # Results come before all else in a message. Two answers need something between them, and a conversation
+            # begins with the user's side.
+            between = [*results, *others]
+            sent.append({"role": "user", "content": between} if between else _GO_ON)
+            sent.append({"role": "assistant", "content": blocks})
+            results, others = [], []
     # Newer models refuse to continue an answer of their own, and no conversation may be empty.
-    if not sent or sent[-1]["role"] == "assistant":
-        sent.append(_GO_ON)
+    sent.append({"role": "user", "content": [*results, *others]} if results or others else _GO_ON)
     return system, sent
 
 
-def mark(system: list[Block], messages: Pieces, ttl: CacheTtl) -> None:
+def mark(system: list[Block], messages: list[Block], ttl: CacheTtl) -> None:
     """Ask the server to keep the prefix up to the system prompt's end and up to each of the last three messages."""
     marker = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
     if system:
@@ -248,37 +235,22 @@ def mark(system: list[Block], messages: Pieces, ttl: CacheTtl) -> None:
         at = next((at for at in range(len(blocks) - 1, -1, -1) if blocks[at]["type"] not in _UNMARKED), None)
         if at is not None:
             marked_blocks = [*blocks[:at], {**blocks[at], "cache_control": marker}, *blocks[at + 1 :]]
-            messages.replace(place, {**message, "content": marked_blocks})
+            messages[place] = {**message, "content": marked_blocks}
             marked += 1
         if marked == _MARKED_MESSAGES:
             return
 
 
-def _change_sides(before: Said, one: Said) -> bool:
-    return "assistant" in {before.role, one.role}
-
-
-def _messages(before: Said | None, group: Sequence[Said]) -> list[Piece]:
-    """An answer, or all that the other side says until the next one."""
-    if group[0].role == "assistant":
-        answer = Piece({"role": "assistant", "content": group[0].blocks})
-        return [_GO_ON, answer] if before is None or before.role == "assistant" else [answer]
-    # Results come before all else in a message.
-    in_order = sorted(group, key=lambda one: one.role != "tool")
-    return [Piece({"role": "user", "content": [block for one in in_order for block in one.blocks]})]
-
-
-def _answer(message: Message, items: Items) -> Iterator[Block]:
+def _answer(message: Message, items: Items) -> list[Block]:
     text, calls = text_of(message["content"]), message.get("tool_calls", [])
+    blocks: list[Block] = []
     text_at = calls_at = 0
     for item in items:
         text_to, calls_to = _place(item, AFTER_TEXT), _place(item, AFTER_CALLS)
-        yield from _texts(text[text_at:text_to])
-        yield from map(_call, calls[calls_at:calls_to])
+        blocks += [*_texts(text[text_at:text_to]), *map(_call, calls[calls_at:calls_to])]
         text_at, calls_at = max(text_at, text_to), max(calls_at, calls_to)
-        yield {key: value for key, value in item.items() if key not in {AFTER_TEXT, AFTER_CALLS}}
-    yield from _texts(text[text_at:])
-    yield from map(_call, calls[calls_at:])
+        blocks.append({key: value for key, value in item.items() if key not in {AFTER_TEXT, AFTER_CALLS}})
+    return [*blocks, *_texts(text[text_at:]), *map(_call, calls[calls_at:])]
 
 
 def _place(item: dict[str, object], key: str) -> int:
@@ -292,10 +264,19 @@ def _call(call: ToolCall) -> Block:
     return {"type": "tool_use", "id": _id(call["id"]), "name": name, "input": _input(function["arguments"])}
 
 
+def _finite(number: str) -> float:
+    """What Python reads as a number may be none in JSON."""
+    if not math.isfinite(value := float(number)):
+        raise ValueError(number)
+    return value
+
+
+_READ = json.JSONDecoder(strict=False, parse_float=_finite, parse_constant=_finite).decode
+
+
 def _input(arguments: str) -> dict[str, Any]:
     try:
-        value = json.loads(arguments, strict=False)
-        json.dumps(value, allow_nan=False)  # what Python reads as a number may be none in JSON
+        value = _READ(arguments)
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
@@ -319,19 +300,20 @@ def _id(call_id: str) -> str:
 
 def _content(content: Content | None) -> list[Block]:
     if content is None or isinstance(content, str):
-        return list(_texts(content or ""))
+        return _texts(content or "")
     return [block for part in content for block in _part(part)]
 
 
-def _part(part: Any) -> Iterator[Block]:
+def _part(part: Any) -> list[Block]:
     match part["type"]:
         case "text":
-            yield from _texts(part["text"])
+            return _texts(part["text"])
         case "image_url":
-            yield {"type": "image", "source": _source(part["image_url"]["url"])}
+            return [{"type": "image", "source": _source(part["image_url"]["url"])}]
         case "file":
             file = part["file"]
-            yield {"type": "document", "source": _source(file["file_data"]), "title": file["filename"]}
+            return [{"type": "document", "source": _source(file["file_data"]), "title": file["filename"]}]
+    return []
 
 
 def _source(url: str) -> Block:
@@ -341,14 +323,9 @@ def _source(url: str) -> Block:
     return {"type": "base64", "media_type": head.partition(";")[0], "data": data}
 
 
-def _texts(text: str) -> Iterator[Block]:
+def _texts(text: str) -> list[Block]:
     # A block of nothing but white space is refused.
-    if text.strip():
-        yield _text(text)
-
-
-def _text(text: str) -> Block:
-    return {"type": "text", "text": text}
+    return [{"type": "text", "text": text}] if text.strip() else []
 
 
 # Reads an answer of the Messages protocol, event by event.
@@ -509,26 +486,24 @@ def _headers(choice: ModelChoice) -> Mapping[str, str]:
 
 def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
     plan = thinking(request, choice)
-    fitted = fitting(request.messages, choice, request.parts)
     sealed = choice.wrote if plan.sends_back else lambda _: ()
-    said = request.parts.written.of(fitted, lambda message: blocks_of(message, sealed), (choice, plan.sends_back))
-    system, messages = in_turn(said, request.parts)
+    system, messages = in_turn(fitting(request.messages, choice), sealed)
     if request.cache_ttl is not None:
         mark(system, messages, request.cache_ttl)
     body: dict[str, Any] = {"model": request.model, "max_tokens": plan.max_tokens, "stream": True}
     if system:
         body["system"] = system
     if request.tools:
-        body["tools"] = request.parts.tools.of(request.tools, _tool, ANTHROPIC_MESSAGES.name)
+        body["tools"] = [*map(_tool, request.tools)]
     if request.temperature is not None and plan.sampling:
         body["temperature"] = min(request.temperature, _HOTTEST)
     return {**body, **plan.fields, "messages": messages}
 
 
-def _tool(definition: Mapping[str, Any]) -> Piece:
+def _tool(definition: Mapping[str, Any]) -> Block:
     function = definition["function"]
     tool = {"name": function["name"], "input_schema": function.get("parameters") or {"type": "object"}}
-    return Piece(tool | ({"description": function["description"]} if function.get("description") else {}))
+    return tool | ({"description": function["description"]} if function.get("description") else {})
 
 
 ANTHROPIC_MESSAGES = WireProtocol("Anthropic Messages", "/messages", _headers, _encode, MessagesDecoder, root="/v1")

@@ -7,7 +7,6 @@ from dataclasses import field
 from typing import Any, Literal, Protocol
 
 from agent_core.messages import Message
-from agent_core.providers.json_fragments import RequestParts
 from tools.light_dataclass import dataclass
 
 ApiMode = Literal["chat_completions", "anthropic_messages", "codex_responses", "bedrock_converse", "offline"]
@@ -32,7 +31,6 @@ class ModelRequest:
             out of the prompt then, and its cache would be lost.
         session_id: groups a session's requests for servers that keep prefixes by key.
         without: what this request leaves out, as lessons by their names (`lessons.adapted`).
-        parts: what was made of the session's earlier requests.
     """
 
     model: str
@@ -45,7 +43,6 @@ class ModelRequest:
     session_id: str = ""
     words_only: bool = False
     without: tuple[str, ...] = ()
-    parts: RequestParts = field(default_factory=RequestParts, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +159,6 @@ class Provider(Protocol):
 
     def warm(self) -> None:
         """Load what the first request needs; it may take a second."""
-        ...
-
-    def rehearse(self, request: ModelRequest) -> None:
-        """Make what a request is made of, for the next one with its parts. Nothing is sent."""
         ...
 
     def close(self) -> None:

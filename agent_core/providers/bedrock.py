@@ -445,9 +445,6 @@ class BedrockProvider:
         """Load Amazon's client and look for credentials."""
         self.client()
 
-    def rehearse(self, request: ModelRequest) -> None:
-        """Nothing can be made ahead: Amazon's library writes requests."""
-
     def close(self) -> None:
         """Close the connections."""
         with self._lock:

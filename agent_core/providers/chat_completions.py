@@ -25,7 +25,6 @@ from agent_core.providers.base import (
 from agent_core.providers.catalog import takes_temperature
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.http_provider import DONE
-from agent_core.providers.json_fragments import Piece, Pieces
 from agent_core.providers.protocol import (
     Decoder,
     WireProtocol,
@@ -205,47 +204,43 @@ def _signature_in(call_id: str) -> Fields | None:
 # Messages in the form that Chat Completions servers take: only fields the protocol knows.
 
 _MARKED_MESSAGES = 3
-_BETWEEN = Piece({"role": "assistant", "content": "Before I go on, I look at what comes next."})
+_BETWEEN = "Before I go on, I look at what comes next."
 
 Marker = dict[str, str]
 
 
-def to_wire(request: ModelRequest, choice: ModelChoice) -> Pieces:
+def to_wire(request: ModelRequest, choice: ModelChoice) -> list[Fields]:
     """The request's messages without what is only ours; earlier reasoning where this server wants it back."""
-    parts, ttl = request.parts, request.cache_ttl if choice.dialect.cache_markers else None
-    fitted = fitting(request.messages, choice, parts)
-    written = parts.written.of(fitted, lambda message: _message(message, choice, ttl), (choice, ttl))
+    ttl = request.cache_ttl if choice.dialect.cache_markers else None
+    wire = [_message(message, choice, ttl) for message in fitting(request.messages, choice)]
     if choice.dialect.nine_in_ids:
-        ordered = parts.joined.of(written, _each_alone, _in_mistrals_order, choice)
-        wire = parts.joined_text.of(ordered, parts.joined.kept)
-    else:
-        wire = parts.written_text.of(written, parts.written.kept)
+        wire = _in_mistrals_order(wire)
     if ttl is not None:
         _mark_last(wire, _marker(ttl))
     return wire
 
 
-def _each_alone(*_: Piece) -> bool:
-    return True
-
-
-def _in_mistrals_order(before: Piece | None, messages: Sequence[Piece]) -> Sequence[Piece]:
-    """A message as Mistral takes it: it refuses a user's right behind a tool's.
+def _in_mistrals_order(messages: Sequence[Fields]) -> list[Fields]:
+    """The messages as Mistral takes them: it refuses a user's right behind a tool's.
 
     Its error 3230 says so (https://github.com/BerriAI/litellm/issues/17761). Such a pair comes from words for a
     running turn, from images of results, and from a turn that ended with results. What is put between depends on the
     two alone, so that every later request begins as this one does. The person's words stay a message of their own:
     within a result they would look like a tool's, and a tool could write such ones.
     """
-    is_refused = before is not None and before["role"] == "tool" and messages[0]["role"] == "user"
-    return [_BETWEEN, *messages] if is_refused else messages
+    ordered: list[Fields] = []
+    for message in messages:
+        if ordered and ordered[-1]["role"] == "tool" and message["role"] == "user":
+            ordered.append({"role": "assistant", "content": _BETWEEN})
+        ordered.append(message)
+    return ordered
 
 
-def _message(message: Message, choice: ModelChoice, ttl: CacheTtl | None) -> Piece:
+def _message(message: Message, choice: ModelChoice, ttl: CacheTtl | None) -> Fields:
     role, content, dialect = message["role"], _plain(message["content"]), choice.dialect
     identify = id_of_nine if dialect.nine_in_ids else usual_id
     if role == "tool":
-        return Piece({"role": role, "tool_call_id": identify(message.get("tool_call_id", "")), "content": content})
+        return {"role": role, "tool_call_id": identify(message.get("tool_call_id", "")), "content": content}
     sent: dict[str, Any] = {"role": role, "content": content}
     if role == "assistant":
         if "tool_calls" in message:
@@ -256,7 +251,7 @@ def _message(message: Message, choice: ModelChoice, ttl: CacheTtl | None) -> Pie
             sent["role"] = "developer"
         if ttl is not None:
             sent = _marked(sent, _marker(ttl))
-    return Piece(sent)
+    return sent
 
 
 def _call(call: ToolCall, identify: Callable[[str], str]) -> dict[str, Any]:
@@ -272,11 +267,11 @@ def _plain(content: Content | None) -> Content | None:
     return text_of(content)
 
 
-def _mark_last(wire: Pieces, marker: Marker) -> None:
+def _mark_last(wire: list[Fields], marker: Marker) -> None:
     """Mark the last messages; the system prompt is marked already."""
     carriers = (at for at in range(len(wire) - 1, -1, -1) if wire[at]["role"] != "system" and wire[at].get("content"))
     for at in islice(carriers, _MARKED_MESSAGES):
-        wire.replace(at, _marked(wire[at], marker))
+        wire[at] = _marked(wire[at], marker)
 
 
 def _marked(message: dict[str, Any], marker: Marker) -> dict[str, Any]:
@@ -339,7 +334,7 @@ def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
     if dialect.stream_usage:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
-        body["tools"] = request.parts.tools.of(request.tools, Piece, CHAT_COMPLETIONS.name)
+        body["tools"] = request.tools
     if request.max_tokens is not None:
         body[dialect.max_tokens_field] = request.max_tokens
     if request.temperature is not None and dialect.temperature and takes_temperature(request.model):

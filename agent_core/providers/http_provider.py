@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent_core.errors import ProviderError, ProviderProtocolError, ProviderStatusError, TurnInterrupted
 from agent_core.providers.base import (
@@ -21,10 +22,10 @@ from agent_core.providers.base import (
     ToolCallStarted,
 )
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.json_fragments import body_json, body_parts
 from agent_core.providers.lessons import Lessons, refused_field
 from agent_core.providers.protocol import Decoder, WireProtocol
 from agent_core.providers.transport_errors import SdkErrors, failure_of, refused, reported_error, translated
+from tools import quick_json
 from tools.quick_json import whole_text
 
 if TYPE_CHECKING:
@@ -265,6 +266,14 @@ _JSON = "application/json"
 _HEADERS = {"Accept": _JSON, "User-Agent": "hermes-acp"}
 
 
+def body_json(body: Mapping[str, Any]) -> bytes:
+    """A request's body as JSON in UTF-8, without white space."""
+    try:
+        return quick_json.dumps(body)
+    except ValueError:  # lone surrogates have no UTF-8
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
 class HttpProvider:
     """The server of `choice`, asked in `protocol`. Implements `Provider`.
 
@@ -307,10 +316,6 @@ class HttpProvider:
 
         self.client()
 
-    def rehearse(self, request: ModelRequest) -> None:
-        """Convert the messages, and write them as JSON."""
-        body_json(self.protocol.encode(request, self.lessons.adapted(self.choice, request.without)))
-
     def close(self) -> None:
         """Close the connections."""
         with self._lock:
@@ -330,10 +335,9 @@ class HttpProvider:
         """
         import httpx2  # noqa: PLC0415
 
-        body = body_parts(self.protocol.encode(request, choice))
+        body = body_json(self.protocol.encode(request, choice))
         headers = httpx2.Headers({**_HEADERS, **self.protocol.headers(choice)})
-        length = str(sum(map(len, body)))
-        headers.update({**dict(choice.headers), "Content-Type": _JSON, "Content-Length": length})
+        headers.update({**dict(choice.headers), "Content-Type": _JSON})
         client, url = self.client(), _url(self.protocol.address(choice.base_url))
         answer = client.send(client.build_request("POST", url, content=body, headers=headers), stream=True)
         if not answer.is_success:

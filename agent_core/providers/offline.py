@@ -208,9 +208,6 @@ class OfflineProvider:
     def warm(self) -> None:
         """Nothing has to be loaded."""
 
-    def rehearse(self, request: ModelRequest) -> None:
-        """Nothing has to be made."""
-
     def close(self) -> None:
         """Nothing is held."""
 

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from agent_core.messages import Content, ImagePart, Message, Part, TextPart, text_of
 from agent_core.providers.base import Finished, FinishReason, ModelRequest, ReasoningEffort, StreamEvent
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.json_fragments import GroupedOnce, RequestParts
 from agent_core.providers.lessons import DOCUMENTS, IMAGES, RECORDINGS
 from agent_core.providers.transport_errors import answer_broken, broken_off
 from tools.light_dataclass import dataclass
@@ -75,32 +74,26 @@ def takes_images_in_results(choice: ModelChoice) -> bool:
             return False
 
 
-def behind_results(messages: Sequence[Message], once: GroupedOnce | None = None) -> list[Message]:
+def behind_results(messages: Sequence[Message]) -> list[Message]:
     """The messages with the images of results in a user's message right behind the results of the same answer.
 
     A user's message that is there already gets them at its beginning: servers want the two sides to alternate. The
     same messages always become the same ones.
-
-    Args:
-        once: remembers what was made of the messages.
     """
-    return (once or GroupedOnce()).of(messages, _stand_apart, _placed)
-
-
-def _stand_apart(before: Message, message: Message) -> bool:
-    """Whether images of results cannot move from one side to the other."""
-    return before["role"] != "tool" or message["role"] not in {"tool", "user"}
-
-
-def _placed(_: Message | None, messages: Sequence[Message]) -> list[Message]:
-    """Results, and the user's message that may follow; or any one message."""
+    placed: list[Message] = []
     images: list[Part] = []
-    placed = [_without_images(message, images) if message["role"] == "tool" else message for message in messages]
-    if not images:
-        return placed
-    if (last := placed[-1])["role"] != "user":
-        return [*placed, {"role": "user", "content": images}]
-    return [*placed[:-1], {**last, "content": [*images, *_parts(last)]}]
+    for message in messages:
+        if message["role"] == "tool":
+            placed.append(_without_images(message, images))
+            continue
+        if images and message["role"] == "user":
+            placed.append({**message, "content": [*images, *_parts(message)]})
+        elif images:
+            placed += ({"role": "user", "content": images}, message)
+        else:
+            placed.append(message)
+        images = []
+    return [*placed, {"role": "user", "content": images}] if images else placed
 
 
 def _without_images(message: Message, images: list[Part]) -> Message:
@@ -137,24 +130,10 @@ _AUDIO_FORMATS = frozenset({"wav", "mp3"})
 _ATTACHMENTS = {"image_url": IMAGES, "file": DOCUMENTS, "input_audio": RECORDINGS}
 
 
-def fitting(messages: Sequence[Message], choice: ModelChoice, parts: RequestParts | None = None) -> list[Message]:
-    """The messages as `choice` takes them; the same messages always become the same ones.
-
-    Args:
-        parts: remembers what was made of each message.
-    """
-    parts = parts or RequestParts()
-    fit = parts.fitted.of(messages, lambda message: _fitting(message, choice), choice)
-    if takes_images_in_results(choice):
-        return fit
-    # Nearly no conversation has results with images; what was looked at before had none, or some were placed.
-    if parts.placed.is_unused and not any(map(_is_result_in_parts, fit[parts.fitted.kept :])):
-        return fit
-    return behind_results(fit, parts.placed)
-
-
-def _is_result_in_parts(message: Message) -> bool:
-    return message["role"] == "tool" and isinstance(message["content"], list)
+def fitting(messages: Sequence[Message], choice: ModelChoice) -> list[Message]:
+    """The messages as `choice` takes them; the same messages always become the same ones."""
+    fit = [_fitting(message, choice) for message in messages]
+    return fit if takes_images_in_results(choice) else behind_results(fit)
 
 
 def _fitting(message: Message, choice: ModelChoice) -> Message:

@@ -25,7 +25,6 @@ from agent_core.providers.base import (
 from agent_core.providers.catalog import takes_temperature
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.http_provider import DONE
-from agent_core.providers.json_fragments import Piece, Pieces
 from agent_core.providers.protocol import (
     Decoder,
     WireProtocol,
@@ -53,14 +52,12 @@ _LONGEST_CALL_ID = 64
 _DIGEST = 16
 
 
-def to_input(request: ModelRequest, choice: ModelChoice) -> tuple[str, Pieces]:
+def to_input(request: ModelRequest, choice: ModelChoice) -> tuple[str, list[Item]]:
     """The system prompt, and the conversation as items. The same message always gives the same items."""
-    messages = fitting(request.messages, choice, request.parts)
+    messages = fitting(request.messages, choice)
     first = messages.pop(0) if messages and messages[0]["role"] == "system" else None
     instructions = text_of(first["content"]) if first else ""
-    parts = request.parts
-    items = parts.joined.of(messages, _each_alone, lambda _, one: [*map(Piece, _items(one[0], choice))], choice)
-    return instructions, parts.joined_text.of(items, parts.joined.kept)
+    return instructions, [item for message in messages for item in _items(message, choice)]
 
 
 def outline_of_message(text: str, phase: str | None) -> Item:
@@ -70,10 +67,6 @@ def outline_of_message(text: str, phase: str | None) -> Item:
 
 OUTLINE_OF_CALL: Mapping[str, Any] = {"type": "function_call"}
 """What is kept of a tool call of an answer: only its place between the other items."""
-
-
-def _each_alone(*_: Message) -> bool:
-    return True
 
 
 def _items(message: Message, choice: ModelChoice) -> list[Item]:
@@ -442,8 +435,7 @@ def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
         body["instructions"] = instructions
     body |= {"input": items, "stream": True, "store": False}
     if request.tools:
-        tools = request.parts.tools.of(request.tools, _tool, CODEX_RESPONSES.name)
-        body |= {"tools": tools, "parallel_tool_calls": True}
+        body |= {"tools": [*map(_tool, request.tools)], "parallel_tool_calls": True}
     if request.max_tokens is not None:
         body["max_output_tokens"] = max(request.max_tokens, _LEAST_OUTPUT)
     if _reasons(request, choice):
@@ -458,11 +450,11 @@ def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
 CODEX_RESPONSES = WireProtocol("Responses", "/responses", key_header, _encode, ResponsesDecoder)
 
 
-def _tool(tool: dict[str, Any]) -> Piece:
+def _tool(tool: dict[str, Any]) -> Item:
     function = tool["function"]
     known = {key: function[key] for key in ("name", "description", "parameters") if key in function}
     # Unless it is told otherwise, the API makes every parameter of a tool a required one.
-    return Piece({"type": "function", **known, "strict": False})
+    return {"type": "function", **known, "strict": False}
 
 
 def _reasons(request: ModelRequest, choice: ModelChoice) -> bool:

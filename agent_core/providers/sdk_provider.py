@@ -17,8 +17,7 @@ from agent_core.providers.base import ModelRequest
 from agent_core.providers.bedrock_client import CONTENT_TYPE, error_in, messages, region_at
 from agent_core.providers.choice import ModelChoice, vertex_place
 from agent_core.providers.cloud_sign_ins import Access, sign_in_for, wait_for_access
-from agent_core.providers.http_provider import HttpProvider
-from agent_core.providers.json_fragments import body_json
+from agent_core.providers.http_provider import HttpProvider, body_json
 from agent_core.providers.lessons import Lessons
 from agent_core.providers.protocol import WireProtocol
 from agent_core.providers.transport_errors import SdkErrors, refused

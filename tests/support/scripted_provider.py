@@ -97,9 +97,6 @@ class ScriptedProvider:
     def warm(self) -> None:
         pass
 
-    def rehearse(self, request: ModelRequest) -> None:
-        pass
-
     def close(self) -> None:
         self.closed = True
 

@@ -11,7 +11,7 @@ import pytest
 from agent_core.errors import ProviderConnectionError, ProviderStatusError, SettingsError, SignInFailed
 from agent_core.providers import bedrock_client
 from agent_core.providers import cloud_sign_ins as signing
-from agent_core.providers.base import ModelRequest, TextDelta
+from agent_core.providers.base import TextDelta
 from agent_core.providers.errors import classify
 from tests.agent_core.providers.sdk.conftest import BEDROCK, CLOUDS, ENTRA, FOUNDRY, KEY, MODEL, VERTEX, Way
 from tests.support.bedrock_server import frame
@@ -211,8 +211,6 @@ def test_without_amazons_library_claude_on_bedrock_is_not_asked_with_a_key_eithe
     assert install_line("bedrock") in str(caught.value)
 
 
-def test_rehearsing_sends_nothing_and_warming_asks_nobody(model_server, connect, sign_ins):
-    provider = connect(VERTEX)
-    provider.warm()
-    provider.rehearse(ModelRequest(MODEL, [{"role": "user", "content": "hello"}]))
+def test_warming_asks_nobody(model_server, connect, sign_ins):
+    connect(VERTEX).warm()
     assert (model_server.requests, sign_ins.asked) == ([], [])

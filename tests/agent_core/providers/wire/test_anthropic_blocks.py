@@ -9,15 +9,11 @@ from itertools import count, pairwise
 import pytest
 
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
-from agent_core.providers.anthropic_messages import blocks_of, in_turn, mark
+from agent_core.providers.anthropic_messages import in_turn, mark
 from tests.support.each import each
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 CALL, OTHER = tool_call("a", "read_file", '{"path": "x.py"}'), tool_call("b", "read_file", '{"path": "y.py"}')
-
-
-def to_blocks(messages, sealed):
-    return in_turn([blocks_of(message, sealed) for message in messages])
 
 
 def text(said):
@@ -47,7 +43,7 @@ def sealed_message(items, said="", calls=()):
 
 
 def sent(*messages):
-    return to_blocks(messages, own)[1]
+    return in_turn(messages, own)[1]
 
 
 def shape(messages):
@@ -81,13 +77,13 @@ def refusals(system, messages):
 
 
 def test_the_system_prompt_stands_apart():
-    system, messages = to_blocks([SYSTEM, user_message("hi")], own)
+    system, messages = in_turn([SYSTEM, user_message("hi")], own)
     assert system == [text("Be brief.")]
     assert shape(messages) == [("user", [text("hi")])]
 
 
 def test_a_later_system_message_stays_where_it_is():
-    system, messages = to_blocks([SYSTEM, user_message("hi"), {"role": "system", "content": "note"}], own)
+    system, messages = in_turn([SYSTEM, user_message("hi"), {"role": "system", "content": "note"}], own)
     assert system == [text("Be brief.")]
     assert shape(messages) == [("user", [text("hi"), text("note")])]
 
@@ -198,7 +194,7 @@ LONE = {
 
 @each("kind", LONE)
 def test_a_conversation_that_the_api_would_refuse_becomes_legal(kind):
-    system, messages = to_blocks(LONE[kind], own)
+    system, messages = in_turn(LONE[kind], own)
     assert list(refusals(system, messages)) == []
 
 
@@ -250,7 +246,7 @@ def test_what_is_only_ours_is_not_sent():
 
 
 def marked(*messages, ttl="5m"):
-    system, blocks = to_blocks(messages, own)
+    system, blocks = in_turn(messages, own)
     mark(system, blocks, ttl)
     assert list(refusals(system, blocks)) == []
     return system, blocks
@@ -313,7 +309,7 @@ def test_over_fifty_turns_each_request_begins_with_the_one_before_it():
         history += messages
         if history[-1]["role"] not in {"user", "tool"}:
             continue
-        system, wire = to_blocks(history, own)
+        system, wire = in_turn(history, own)
         plain = [json.dumps((message["role"], block)) for message in wire for block in message["content"]]
         assert plain[: len(before)] == before
         assert system == [text("Be brief.")]

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
-from agent_core.providers.anthropic_messages import blocks_of, in_turn
+from agent_core.providers.anthropic_messages import in_turn
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.bedrock import to_converse
 from agent_core.providers.chat_completions import to_wire
@@ -65,7 +65,7 @@ def test_which_servers_take_them_within_the_result(api_mode, base_url, model, pr
 def test_a_server_that_takes_them_within_the_result_gets_them_there():
     chosen = choice("anthropic_messages")
     fitted = fitting([*ASKED, ONE], chosen)
-    _, sent = in_turn([blocks_of(message, lambda _: ()) for message in fitted])
+    _, sent = in_turn(fitted, lambda _: ())
     source = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
     assert sent[-1]["content"] == [
         {"type": "tool_result", "tool_use_id": "a", "content": [text("one"), {"type": "image", "source": source}]}
