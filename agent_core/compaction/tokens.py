@@ -6,9 +6,8 @@ import base64
 import binascii
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from functools import lru_cache
 from typing import Any
 
 from agent_core.messages import Message, Part
@@ -52,7 +51,6 @@ _WEIGHTS = bytes.fromhex(
     "0c 0e 02 00 31 1d 0f 5a 2c 20 25 2e 3f 36 3f cd"  # f
 )
 _UNIT = 64
-_KNOWN_SIGNS = 256
 
 
 def _class_of(byte: int) -> str:
@@ -71,7 +69,6 @@ _CONTINUATIONS = bytes(range(0x80, 0xC0))
 _BEGINNING = bytes([_NAMES.index("n")])
 
 _LONG, _WINDOWS, _WINDOW = 2_400, 4, 400
-_EACH_THIRD = int.from_bytes(b"\0\0\xff" * (_LONG // 3))
 _PER_MESSAGE, _PER_CALL, _PER_RESULT, _PER_TOOL = 4, 9, 8, 8
 
 # platform.claude.com/docs/en/build-with-claude/vision: pixels / 750, and larger images are made smaller first.
@@ -91,35 +88,6 @@ def text_tokens(text: str) -> float:
     step = (size - _WINDOW) // (_WINDOWS - 1)
     pieces = "\n".join(text[start : start + _WINDOW] for start in range(0, step * _WINDOWS, step))
     return _counted(pieces) * size / len(pieces)
-
-
-def texts_tokens(texts: Iterable[str]) -> float:
-    """About what `text_tokens` makes of all of them together; many short ones take half of the time."""
-    total, lines, size = 0.0, list[str](), 0
-    for text in texts:
-        if len(text) >= _LONG:
-            total += text_tokens(text)
-            continue
-        size += len(text) + 1
-        if size > _LONG:
-            total += _of_lines(lines)
-            lines, size = [], len(text) + 1
-        if text:
-            lines.append(text)
-    return total + _of_lines(lines)
-
-
-def _of_lines(texts: Sequence[str]) -> float:
-    """The tokens of texts, none of them empty, that are counted as lines: each counts as one that stands alone."""
-    between = sum(_line_end_behind(text[-1]) for text in texts[:-1])
-    return _counted("\n".join(texts)) - between / _UNIT
-
-
-@lru_cache(_KNOWN_SIGNS)
-def _line_end_behind(sign: str) -> int:
-    """What a line's end costs behind a sign."""
-    lead = sign.encode("utf-8", "surrogatepass")[:1]
-    return _WEIGHTS[lead.translate(_CLASSES)[0] << 4 | _BEGINNING[0]]
 
 
 def message_tokens(message: Message, text: Callable[[str], float] = text_tokens) -> float:
@@ -155,16 +123,7 @@ def _counted(text: str) -> float:
     # Each class has four bits: as one long number, the signs and the signs before them make a byte a pair.
     before = int.from_bytes(_BEGINNING + classes[:-1])
     pairs = (before << 4 | int.from_bytes(classes)).to_bytes(len(classes))
-    return max(_sum_of(pairs.translate(_WEIGHTS)) / _UNIT, 1.0)
-
-
-def _sum_of(numbers: bytes) -> int:
-    """The sum of at most `_LONG` bytes; `sum` would take most of the time of all this.
-
-    Of a number whose digits have 24 bits, the remainder by 2**24 - 1 is the sum of its digits.
-    """
-    whole = int.from_bytes(numbers)
-    return ((whole & _EACH_THIRD) + (whole >> 8 & _EACH_THIRD) + (whole >> 16 & _EACH_THIRD)) % 0xFFFFFF
+    return max(sum(pairs.translate(_WEIGHTS)) / _UNIT, 1.0)
 
 
 def _part_tokens(part: Part, text: Callable[[str], float]) -> float:
@@ -241,16 +200,15 @@ class TokenMeter:
     _learnt: dict[str, _Learnt] = field(default_factory=dict)
     _texts: dict[str, float] = field(default_factory=dict)
     _tools: tuple[tuple[Mapping[str, Any], ...], float] = ((), 0.0)
-    _first: tuple[tuple[Message, ...], float] = ((), 0.0)
     _summed: tuple[tuple[Message, ...], float] = ((), 0.0)
 
     def tokens(self, model: str, request: ModelRequest) -> int:
         """The tokens of a request to `model` (provider:model): messages, system prompt and tools."""
         known = self._learnt.get(model)
         if known is None:
-            return math.ceil(self._estimate(request))
+            return math.ceil(self.estimate(request))
         if not _extends(request, known):
-            return math.ceil(known.beside + known.ratio * self._estimate(request))
+            return math.ceil(known.beside + known.ratio * self.estimate(request))
         return known.tokens + math.ceil(known.ratio * self._sum(request.messages[len(known.messages) :]))
 
     def fixed(self, model: str, system: str, tools: Sequence[Mapping[str, Any]]) -> int:
@@ -274,7 +232,7 @@ class TokenMeter:
         """What the server says that `request` was. A count that cannot be is passed over."""
         last = self._learnt.get(model)
         before = last if last is not None and _extends(request, last) else None
-        estimate = self._estimate(request)
+        estimate = self.estimate(request)
         count = _plausible(usage, estimate, 0 if before is None else before.tokens)
         if count is None:
             return
@@ -297,26 +255,14 @@ class TokenMeter:
 
     def estimate(self, request: ModelRequest) -> float:
         """The tokens of a request, as far as its text tells: without what counts have taught."""
-        return self._estimate(request)
-
-    def _estimate(self, request: ModelRequest) -> float:
-        return self._of_tools(request.tools) + self._of_messages(tuple(request.messages))
-
-    def _of_messages(self, messages: tuple[Message, ...]) -> float:
-        # The system prompt apart: it may change, and what follows it stays.
-        if self._first[0] != messages[:1]:
-            self._first = messages[:1], self._sum(messages[:1])
-        return self._first[1] + self._of_rest(messages[1:])
-
-    def _of_rest(self, messages: tuple[Message, ...]) -> float:
-        # Each request adds to the one before: only what is new is counted.
+        # The system prompt apart: it may change, and what follows it stays. Each request adds to the one before.
+        messages = tuple(request.messages[1:])
         known, total = self._summed
-        if known and messages[: len(known)] == known:
-            total += self._sum(messages[len(known) :])
-        else:
-            total = _sum_of_unknown(messages)
-        self._summed = (messages, total)
-        return total
+        if messages[: len(known)] != known:
+            known, total = (), 0.0
+        total += self._sum(messages[len(known) :])
+        self._summed = messages, total
+        return self._of_tools(request.tools) + self._sum(request.messages[:1]) + total
 
     def _sum(self, messages: Sequence[Message]) -> float:
         text = self._text
@@ -339,18 +285,6 @@ class TokenMeter:
         return known
 
 
-def _sum_of_unknown(messages: Sequence[Message]) -> float:
-    """The tokens of messages of which nothing is remembered: a conversation that was just read, as a rule."""
-    texts: list[str] = []
-
-    def later(text: str) -> float:
-        texts.append(text)
-        return 0.0
-
-    beside = sum(message_tokens(message, later) for message in messages)
-    return beside + texts_tokens(texts)
-
-
 def _extends(request: ModelRequest, known: _Learnt) -> bool:
     count = len(known.messages)
     same = len(request.messages) >= count and tuple(request.messages[:count]) == known.messages
@@ -362,10 +296,8 @@ def _plausible(usage: Usage, estimate: float, least: int) -> int | None:
 
     Some servers report 0, some only what their cache did not have: with the cached part it may be the whole.
     """
-    given = usage.input_tokens or 0
     beside = (usage.cached_tokens or 0) + (usage.written_tokens or 0)
-    # More from the cache than there was in all: it stands beside.
-    found = (given + beside,) if beside > given else (given, given + beside)
+    found = (_count(usage), (usage.input_tokens or 0) + beside)
     return next((count for count in found if _LEAST * estimate <= count <= _MOST * estimate and count >= least), None)
 
 
@@ -471,8 +403,10 @@ class CutPrompts:
 
 
 def _count(usage: Usage) -> int:
+    """What a server has counted; 0 where it has not."""
     given = usage.input_tokens or 0
     beside = (usage.cached_tokens or 0) + (usage.written_tokens or 0)
+    # More from the cache than there was in all: it stands beside.
     return given + beside if beside > given else given
 
 

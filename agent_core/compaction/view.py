@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from agent_core.compaction.engine import Compaction
 from agent_core.compaction.pruning import both_ends
 from agent_core.messages import Content, Message, Part, ToolCall, assistant_message, injected_message
-from agent_core.model_request.history_filter import Omissions
-from agent_core.model_request.history_filter import shown as without_omitted
+from agent_core.model_request.history_filter import Omissions, without_attachments, without_omitted
 
 # Where a history may be cut: what belongs together, what is protected at its beginning and at its end.
 
@@ -77,12 +76,12 @@ def last_words(messages: Sequence[Message]) -> int | None:
 BRIDGE = "I go on from here."
 """What stands between two messages of the user's side, which must alternate with the model's."""
 
-_NO_IMAGE = "[An image was here. It was left out to make room.]"
-_NO_AUDIO = "[A recording was here. It was left out to make room.]"
-_NO_DOCUMENT = "[A document was here, {name}. It was left out to make room.]"
+_LEFT_OUT = "It was left out to make room."
 
 
-def shown(messages: Sequence[Message], omissions: Omissions, compaction: Compaction | None) -> Sequence[Message]:
+def shown(
+    messages: Sequence[Message], omissions: Omissions, compaction: Compaction | None = None
+) -> Sequence[Message]:
     """The messages as the model sees them.
 
     With the same `omissions` and `compaction`, more messages only add to the end of the view. It is valid for every
@@ -138,7 +137,7 @@ def _shortened(message: Message, position: int, compaction: Compaction) -> Messa
         message = {**message}
         del message["sealed"]
     if position < compaction.images_before and isinstance(message["content"], list):
-        message = {**message, "content": [_as_text(part) for part in message["content"]]}
+        message = {**message, "content": without_attachments(message["content"], _LEFT_OUT)}
     calls = message.get("tool_calls")
     if calls and compaction.arguments and any(call["id"] in compaction.arguments for call in calls):
         message = {**message, "tool_calls": [_shortened_call(call, compaction) for call in calls]}
@@ -162,15 +161,3 @@ def _cut_part(part: Part, limit: int, size: int) -> Part:
     if part["type"] != "text":
         return part
     return {"type": "text", "text": both_ends(part["text"], limit * len(part["text"]) // size)}
-
-
-def _as_text(part: Part) -> Part:
-    match part["type"]:
-        case "image_url":
-            return {"type": "text", "text": _NO_IMAGE}
-        case "input_audio":
-            return {"type": "text", "text": _NO_AUDIO}
-        case "file":
-            return {"type": "text", "text": _NO_DOCUMENT.format(name=part["file"]["filename"])}
-        case _:
-            return part

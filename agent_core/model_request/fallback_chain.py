@@ -263,7 +263,9 @@ class Routes:
     def provider(self, choice: ModelChoice) -> Provider:
         """The connection for `choice`, made at its first use."""
         with self._lock:
-            return self._providers.setdefault(choice, make_provider(choice, self.lessons))
+            if choice not in self._providers:
+                self._providers[choice] = make_provider(choice, self.lessons)
+            return self._providers[choice]
 
     def close(self) -> None:
         """End every connection."""

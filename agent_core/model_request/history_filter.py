@@ -15,9 +15,7 @@ from tools.light_dataclass import dataclass
 # What of the history the model is shown: all of it, but for what a server would not take any more.
 # The history itself stays whole. What is left out stays out, so that the requests keep a common beginning.
 
-_NO_IMAGE = "[An image was here. The model's server did not take it.]"
-_NO_AUDIO = "[A recording was here. The model's server did not take it.]"
-_NO_DOCUMENT = "[A document was here, {name}. The model's server did not take it.]"
+_NOT_TAKEN = "The model's server did not take it."
 
 
 @dataclass(slots=True)
@@ -40,11 +38,11 @@ class Omissions:
         self.images_before = min(self.images_before, length)
 
 
-def shown(messages: Sequence[Message], omissions: Omissions) -> Sequence[Message]:
-    """The messages as the model sees them."""
+def without_omitted(messages: Sequence[Message], omissions: Omissions) -> Sequence[Message]:
+    """The messages without what is left out of them."""
     if not (omissions.results or omissions.sealed_before or omissions.images_before):
         return messages
-    return [_shown(message, position, omissions) for position, message in enumerate(messages)]
+    return [_without_omitted(message, position, omissions) for position, message in enumerate(messages)]
 
 
 def has_images(messages: Sequence[Message], omissions: Omissions) -> bool:
@@ -62,7 +60,7 @@ def rough_tokens(messages: Sequence[Message]) -> int:
     return sum(len(text_of(message["content"])) + _call_chars(message) for message in messages) // 4
 
 
-def _shown(message: Message, position: int, omissions: Omissions) -> Message:
+def _without_omitted(message: Message, position: int, omissions: Omissions) -> Message:
     if message["role"] == "tool" and message.get("tool_call_id") in omissions.results:
         return {**message, "content": _note(message)}
     changed: Message = message
@@ -70,7 +68,7 @@ def _shown(message: Message, position: int, omissions: Omissions) -> Message:
         changed = {**message}
         del changed["sealed"]
     if position < omissions.images_before and _attachment_in(message["content"]):
-        changed = {**changed, "content": _without_attachments(message["content"])}
+        changed = {**changed, "content": without_attachments(message["content"], _NOT_TAKEN)}
     return changed
 
 
@@ -87,18 +85,22 @@ def _attachment_in(content: Content | None) -> bool:
     return isinstance(content, list) and any(part["type"] != "text" for part in content)
 
 
-def _without_attachments(content: Content | None) -> Content | None:
-    return [_as_text(part) for part in content] if isinstance(content, list) else content
+def without_attachments(content: Content | None, why: str) -> Content | None:
+    """The content with a note in place of each image, recording and document."""
+    return [_as_text(part, why) for part in content] if isinstance(content, list) else content
 
 
-def _as_text(part: Part) -> TextPart:
-    if part["type"] == "text":
-        return part
-    if part["type"] == "image_url":
-        return {"type": "text", "text": _NO_IMAGE}
-    if part["type"] == "input_audio":
-        return {"type": "text", "text": _NO_AUDIO}
-    return {"type": "text", "text": _NO_DOCUMENT.format(name=part["file"]["filename"])}
+def _as_text(part: Part, why: str) -> TextPart:
+    match part["type"]:
+        case "text":
+            return part
+        case "image_url":
+            what = "An image was here"
+        case "input_audio":
+            what = "A recording was here"
+        case "file":
+            what = f"A document was here, {part['file']['filename']}"
+    return {"type": "text", "text": f"[{what}. {why}]"}
 
 
 def _call_chars(message: Message) -> int:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import base64
 import binascii
-import contextlib
 import hashlib
 import json
 import re
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from agent_core.errors import ProviderProtocolError, TurnInterrupted
+from agent_core.errors import ProviderProtocolError
 from agent_core.messages import Content, FileData, Message, ToolCall, parse_arguments, text_of
 from agent_core.providers.anthropic_messages import claude, thinking
 from agent_core.providers.base import (
     CacheTtl,
-    Finished,
     ModelRequest,
     ProviderItem,
     ReasoningDelta,
@@ -30,17 +27,24 @@ from agent_core.providers.base import (
     Usage,
     UsageReport,
 )
-from agent_core.providers.bedrock_client import BedrockClient, amazon_errors, check_installed, error_in, messages
+from agent_core.providers.bedrock_client import (
+    CONTENT_TYPE,
+    BedrockClient,
+    amazon_errors,
+    check_installed,
+    error_in,
+    messages,
+)
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.http_provider import PieceTooLong, WholeCharacters, character_count
+from agent_core.providers.http_provider import HttpProvider, character_count
 from agent_core.providers.lessons import Lessons
-from agent_core.providers.protocol import AnswerEnd, counts_of, fitting, token_count
-from agent_core.providers.transport_errors import decoded, translated
+from agent_core.providers.protocol import Decoder, WireProtocol, counts_of, fitting, key_header, token_count
+from agent_core.providers.transport_errors import SdkErrors, decoded
 from tools.light_dataclass import dataclass
 from tools.quick_json import whole_text
 
 if TYPE_CHECKING:
-    from agent_core.providers.transport import Abort
+    import httpx2
 
 
 # Documents as Converse takes them: as bytes, under a name of few kinds of characters that no other document has.
@@ -143,13 +147,13 @@ def _limits(request: ModelRequest, choice: ModelChoice) -> tuple[bool, dict[str,
     if request.max_tokens is not None:
         limits["maxTokens"] = request.max_tokens
     if claude(request.model) is None:
-        if request.temperature is not None:
+        if request.temperature is not None and choice.dialect.temperature:
             limits["temperature"] = request.temperature
         return True, limits, {}
     asked = thinking(request, choice)
     if request.max_tokens is not None or "budget_tokens" in asked.fields.get("thinking", {}):
         limits["maxTokens"] = asked.max_tokens
-    if request.temperature is not None and asked.sampling:
+    if request.temperature is not None and asked.sampling and choice.dialect.temperature:
         limits["temperature"] = request.temperature
     return asked.sends_back, limits, dict(asked.fields)
 
@@ -325,7 +329,7 @@ class _Reasoning:
         return {"reasoningContent": content, AFTER_TEXT: self.after_text, AFTER_CALLS: self.after_calls}
 
 
-class ConverseDecoder(AnswerEnd):
+class ConverseDecoder(Decoder):
     """Reads one answer. Once it is finished, only its count of tokens may still come."""
 
     def __init__(self, choice: ModelChoice) -> None:
@@ -334,18 +338,12 @@ class ConverseDecoder(AnswerEnd):
         self._calls: set[int] = set()
         self._reasoning: dict[int, _Reasoning] = {}
 
-    def feed(self, headers: Mapping[str, Any], payload: bytes) -> Iterator[StreamEvent]:
-        """The events in one message of the stream; never `Finished`.
-
-        Raises:
-            ProviderStatusError: the server reports a failure.
-            ProviderProtocolError: it cannot be understood.
-        """
-        if (failure := error_in(headers, payload, self._choice)) is not None:
-            raise failure
-        value = decoded(payload, self._choice)
+    def feed(self, data: bytes) -> Iterator[StreamEvent]:
+        """The events in one message of the stream, an object with the event by its name."""
+        payload = decoded(data, self._choice)
         try:
-            yield from self._events(str(headers.get(":event-type")), value)
+            for kind, value in payload.items():
+                yield from self._events(kind, value)
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
             raise ProviderProtocolError(
                 f"{self._choice.endpoint} sent an answer that does not follow Bedrock's Converse protocol."
@@ -412,106 +410,59 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
 
 # Amazon Bedrock's Converse protocol, streamed. Needs the extra `bedrock`.
 
-_LAST_READ_TIMEOUT = 0.5
+CONVERSE = WireProtocol("Bedrock's Converse", "", key_header, to_converse, ConverseDecoder)
 
 
-class BedrockProvider:
-    """Bedrock in the region of `choice`. Implements `Provider`."""
+class BedrockProvider(HttpProvider):
+    """Bedrock in the region of `choice`, asked by Amazon's own client. Implements `Provider`.
+
+    The look-up of credentials is Amazon's own and takes seconds at most; a cancel does not end it, but after that
+    nothing is sent any more.
+    """
+
+    stream_type = CONTENT_TYPE
 
     def __init__(self, choice: ModelChoice, lessons: Lessons | None = None) -> None:
         check_installed()
-        self.name = choice.provider
-        self.choice = choice
-        self.lessons = lessons or Lessons()
-        self._client: BedrockClient | None = None
-        self._lock = threading.Lock()
+        super().__init__(choice, CONVERSE, lessons)
+        self._amazon: BedrockClient | None = None
 
-    def stream(self, request: ModelRequest) -> BedrockStream:
-        """Begin a request; it is sent when the stream is iterated."""
-        return BedrockStream(self, request)
-
-    def client(self) -> BedrockClient:
+    def amazon(self) -> BedrockClient:
         """Amazon's client, made at first use.
 
         Raises:
             SettingsError: it is not installed, or there is no region.
         """
+        check_installed()
         with self._lock:
-            if self._client is None:
-                self._client = BedrockClient(self.choice)
-            return self._client
+            if self._amazon is None:
+                self._amazon = BedrockClient(self.choice)
+            return self._amazon
 
     def warm(self) -> None:
         """Load Amazon's client and look for credentials."""
-        self.client()
+        self.amazon()
+
+    def send(self, request: ModelRequest, choice: ModelChoice) -> httpx2.Response:
+        """The answer, its body unread."""
+        return self.amazon().converse(self.protocol.encode(request, choice))
+
+    def pieces(self, answer: httpx2.Response, choice: ModelChoice) -> Iterator[bytes]:
+        """Bedrock's messages as server-sent events, each an object with the event by its name."""
+        for message in messages(super().pieces(answer, choice), choice):
+            if (failure := error_in(message.headers, message.payload, choice)) is not None:
+                raise failure
+            kind = json.dumps(str(message.headers.get(":event-type"))).encode()
+            yield b"data: {%b:%b}\n\n" % (kind, b" ".join(message.payload.splitlines()))
+
+    def sdk_errors(self) -> SdkErrors:
+        """The exceptions of Amazon's client."""
+        check_installed()
+        return amazon_errors()
 
     def close(self) -> None:
         """Close the connections."""
         with self._lock:
-            client, self._client = self._client, None
-        if client is not None:
-            client.close()
-
-
-class BedrockStream:
-    """One streamed answer. Implements `ModelStream`.
-
-    `close` ends everything but the look-up of credentials, which is Amazon's own and takes seconds at most; after
-    that nothing is sent any more.
-    """
-
-    def __init__(self, provider: BedrockProvider, request: ModelRequest) -> None:
-        self._provider = provider
-        self._choice = provider.lessons.adapted(provider.choice, request.without)
-        self._request = request
-        self._lock = threading.Lock()
-        self._abort: Abort | None = None
-        self._closed = False
-
-    def close(self) -> None:
-        """Give the answer up; a blocked read ends at once."""
-        with self._lock:
-            self._closed = True
-            abort = self._abort
-        if abort is not None:
-            abort.abort()
-
-    def __iter__(self) -> Iterator[StreamEvent]:
-        abort = self._begin()
-        decoder, characters = ConverseDecoder(self._choice), WholeCharacters()
-        end = Finished("oversized")
-        with translated(self._choice, amazon_errors()), abort.watching(), contextlib.suppress(PieceTooLong):
-            for message in self._messages(abort, decoder):
-                yield from characters.of(decoder.feed(message.headers, message.payload))
-            yield from characters.rest()
-            end = decoder.last_event(self._choice)
-        yield end
-
-    def _begin(self) -> Abort:
-        check_installed()
-        from agent_core.providers.transport import Abort  # noqa: PLC0415 - loads the HTTP library
-
-        with self._lock:
-            if self._closed:
-                raise TurnInterrupted
-            self._abort = Abort(patience=self._choice.stall_after)
-            return self._abort
-
-    def _messages(self, abort: Abort, decoder: ConverseDecoder) -> Iterator[Any]:
-        import httpx2  # noqa: PLC0415
-
-        answer = self._provider.client().converse(to_converse(self._request, self._choice))
-        abort.heard()
-        try:
-            for message in messages(answer.iter_bytes(), self._choice):
-                abort.heard()
-                yield message
-                if decoder.done:
-                    # Read on to the end of the body: only then can the connection serve the next request. But the
-                    # answer is complete, so that an end that does not come is not waited for.
-                    abort.patience = _LAST_READ_TIMEOUT
-        except httpx2.TransportError:
-            if not decoder.is_whole:
-                raise
-        finally:
-            answer.close()
+            amazon, self._amazon = self._amazon, None
+        if amazon is not None:
+            amazon.close()

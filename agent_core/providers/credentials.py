@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -211,7 +210,7 @@ STRATEGIES: Mapping[PoolStrategy, Choose] = {
 }
 
 
-# How long a key rests after a failure, and when a provider says that its limit is lifted. Times are seconds.
+# How long a key rests after a failure. Times are seconds.
 
 LONGEST = 31 * 24 * 3600.0
 """No rest is longer, whatever a provider says: monthly limits are the longest there are."""
@@ -226,10 +225,6 @@ _TOLD_BY_PROVIDER: frozenset[Reason] = frozenset({"rate_limit", "billing"})
 _ABOUT_THE_KEY: frozenset[str] = frozenset({"auth", "auth_permanent"})
 # A failure noted this far in the future was noted while the clock was wrong.
 _CLOCK_TOLERANCE = 60.0
-# Numbers below are seconds from now, numbers above are milliseconds since 1970; between them are seconds since 1970.
-_FIRST_EPOCH = 1e9
-_FIRST_MILLISECONDS = 1e11
-_TOO_LARGE = 1e14
 
 
 def rest_after(reason: Reason, retry_after: float | None) -> float | None:
@@ -256,36 +251,6 @@ def remaining(record: KeyRecord, now: float, key_set: str) -> float:
     if record.failed_at > now + _CLOCK_TOLERANCE:
         return 0.0
     return max(0.0, min(record.until, record.failed_at + LONGEST) - now)
-
-
-def reset_time(value: object, now: float) -> float | None:
-    """When a limit is lifted, in seconds since 1970; None where `value` does not tell.
-
-    Args:
-        value: seconds from now, seconds or milliseconds since 1970 (as a number or as text), or ISO-8601 text; a time
-            without a zone is UTC.
-    """
-    if isinstance(value, str):
-        text = value.strip()
-        try:
-            value = float(text)
-        except ValueError:
-            return _iso_time(text)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    if not 0 <= value < _TOO_LARGE:  # also false for a NaN
-        return None
-    if value < _FIRST_EPOCH:
-        return now + value
-    return value / 1000 if value >= _FIRST_MILLISECONDS else float(value)
-
-
-def _iso_time(text: str) -> float | None:
-    try:
-        moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return None
 
 
 # Where pools remember which keys rest: one file for all processes, or memory.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.compaction.tokens import TokenMeter, message_tokens, text_tokens, texts_tokens, tools_tokens
+from agent_core.compaction.tokens import TokenMeter, message_tokens, text_tokens, tools_tokens
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
 from agent_core.providers.base import ModelRequest, Usage
 from tests.support.each import each
@@ -161,19 +161,6 @@ def test_images_count_by_their_pixels_and_documents_by_their_size():
     assert message_tokens(user_message([audio])) == pytest.approx(154)
 
 
-def test_many_texts_are_counted_together_as_each_is_alone():
-    kinds = [entry["text"] for entry in TEXTS]
-    texts = [text[:size] for text in kinds for size in (9, 60, 700, 2_399, 2_400, 2_401, 9_000)]
-    alone = [text_tokens(text) for text in texts]
-    together = texts_tokens(["", *texts, ""])
-    # What is less than one token counts as one alone.
-    assert sum(alone) - alone.count(1.0) <= together <= sum(alone) + 1e-6
-    assert texts_tokens([]) == texts_tokens([""]) == 0
-    assert texts_tokens(["two lines\n", "ж", "\udc80"]) == pytest.approx(
-        text_tokens("two lines\n") + text_tokens("ж") + text_tokens("\udc80"), abs=1
-    )
-
-
 def test_calls_tools_and_reasoning_that_goes_back_count():
     bare = message_tokens(assistant_message("hello"))
     assert message_tokens(assistant_message("hello", [tool_call("c", "read_file", '{"path": "a"}')])) > bare + 9
@@ -201,7 +188,8 @@ def test_messages_that_were_estimated_are_not_estimated_again_though_the_server_
     for length in (10, 20, 20):
         meter.tokens("p:m", ModelRequest("m", history[:length]))
         meter.learn("p:m", ModelRequest("m", history[:length]), Usage())
-    assert looked_at == history
+    # The first one is the system prompt, as a rule, and may change.
+    assert [message for message in looked_at if message is not history[0]] == history[1:]
     # What was taken back is counted no more, and another beginning is counted anew.
     assert meter.tokens("p:m", ModelRequest("m", history[:5])) == TokenMeter().tokens(
         "p:m", ModelRequest("m", history[:5])

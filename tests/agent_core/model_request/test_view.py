@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from agent_core.compaction.view import shown
 from agent_core.messages import assistant_message, text_of, tool_call, tool_message, user_message
 from agent_core.model_request.history_filter import (
     Omissions,
     has_images,
     has_sealed,
     rough_tokens,
-    shown,
 )
 from tests.support.agents import tool_contents
 

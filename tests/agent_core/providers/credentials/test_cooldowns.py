@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from agent_core.providers.credentials import LONGEST, KeyRecord, remaining, reset_time, rest_after
+from agent_core.providers.credentials import LONGEST, KeyRecord, remaining, rest_after
 from agent_core.providers.errors import Reason
 from tests.agent_core.providers.credentials.conftest import NOW
 from tests.support.each import each
@@ -39,36 +39,6 @@ def test_a_key_rests_for_its_reason_or_as_long_as_the_provider_says(reason, retr
 @each("reason", sorted(set(get_args(Reason)) - {"auth", "auth_permanent", "rate_limit", "billing"}))
 def test_a_failure_that_is_not_the_keys_lets_no_key_rest(reason):
     assert rest_after(reason, 60.0) is None
-
-
-@each(
-    ("value", "expected"),
-    [
-        (30, NOW + 30),
-        ("30", NOW + 30),
-        (" 1.5 ", NOW + 1.5),
-        (0, NOW),
-        (NOW + 90, NOW + 90),
-        (str(int(NOW + 90)), NOW + 90),
-        ((NOW + 90) * 1000, NOW + 90),
-        (int(NOW + 90) * 1000, NOW + 90),
-        ("2027-01-15T08:01:30Z", NOW + 90),
-        ("2027-01-15T08:01:30", NOW + 90),
-        ("2027-01-15T09:01:30+01:00", NOW + 90),
-        ("2027-01-15T08:01:30.250Z", NOW + 90.25),
-        ("2027-01-15 08:01:30+00:00", NOW + 90),
-    ],
-)
-def test_a_reset_time_is_read_in_every_form_that_providers_use(value, expected):
-    assert reset_time(value, NOW) == pytest.approx(expected, abs=1e-3)
-
-
-@each(
-    "value",
-    [None, "", "soon", "nan", "inf", "-3", -3, math.nan, math.inf, True, [], {}, 1e30, 10**400, "9" * 500, "13:61"],
-)
-def test_what_is_no_reset_time_is_none(value):
-    assert reset_time(value, NOW) is None
 
 
 def test_a_rest_ends_on_its_own():
