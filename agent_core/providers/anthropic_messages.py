@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -32,6 +31,7 @@ from agent_core.providers.protocol import (
     WireProtocol,
     counts_of,
     fitting,
+    fitting_id,
     fitting_name,
     key_header,
     token_count,
@@ -192,7 +192,6 @@ The API wants each answer back in the order in which it gave it. These keys are 
 _MARKED_MESSAGES = 3
 _UNMARKED = {"thinking", "redacted_thinking"}
 _GO_ON: Block = {"role": "user", "content": [{"type": "text", "text": "Go on."}]}
-_NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def in_turn(messages: Sequence[Message], sealed: Callable[[Message], Items]) -> tuple[list[Block], list[Block]]:
@@ -261,7 +260,7 @@ def _place(item: dict[str, object], key: str) -> int:
 def _call(call: ToolCall) -> Block:
     function = call["function"]
     name = fitting_name(function["name"])
-    return {"type": "tool_use", "id": _id(call["id"]), "name": name, "input": _input(function["arguments"])}
+    return {"type": "tool_use", "id": fitting_id(call["id"]), "name": name, "input": _input(function["arguments"])}
 
 
 def _finite(number: str) -> float:
@@ -283,19 +282,11 @@ def _input(arguments: str) -> dict[str, Any]:
 
 
 def _result(message: Message) -> Block:
-    result: Block = {"type": "tool_result", "tool_use_id": _id(message.get("tool_call_id", ""))}
+    result: Block = {"type": "tool_result", "tool_use_id": fitting_id(message.get("tool_call_id", ""))}
     content = message["content"]
     if said := content if isinstance(content, str) and content.strip() else _content(content):
         result["content"] = said
     return result
-
-
-def _id(call_id: str) -> str:
-    """`call_id` in the characters that are allowed; different ids stay different."""
-    if call_id and not _NOT_IN_IDS.search(call_id):
-        return call_id
-    digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return f"{_NOT_IN_IDS.sub('_', call_id)}_{digest}"
 
 
 def _content(content: Content | None) -> list[Block]:

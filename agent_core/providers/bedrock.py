@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +37,15 @@ from agent_core.providers.bedrock_client import (
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.http_provider import HttpProvider, character_count
 from agent_core.providers.lessons import Lessons
-from agent_core.providers.protocol import Decoder, WireProtocol, counts_of, fitting, key_header, token_count
+from agent_core.providers.protocol import (
+    Decoder,
+    WireProtocol,
+    counts_of,
+    fitting,
+    fitting_id,
+    key_header,
+    token_count,
+)
 from agent_core.providers.transport_errors import SdkErrors, decoded
 from tools.light_dataclass import dataclass
 from tools.quick_json import whole_text
@@ -110,8 +117,6 @@ _GO_ON = "Go on."
 _NO_OUTPUT = "(no output)"
 _ATTACHED = "Attached:"
 _MARKED_MESSAGES = 3
-_LONGEST_ID = 64
-_NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 _IMAGE_FORMATS = {
     "image/png": "png",
     "image/jpeg": "jpeg",
@@ -219,20 +224,13 @@ def _call(call: ToolCall) -> Block:
         arguments = parse_arguments(function["arguments"])
     except ValueError:
         arguments = {}
-    return {"toolUse": {"toolUseId": _id(call["id"]), "name": _id(function["name"]), "input": arguments}}
+    use = {"toolUseId": fitting_id(call["id"]), "name": fitting_id(function["name"]), "input": arguments}
+    return {"toolUse": use}
 
 
 def _result(message: Message) -> Block:
     content = _content(message["content"]) or [{"text": _NO_OUTPUT}]
-    return {"toolResult": {"toolUseId": _id(message.get("tool_call_id", "")), "content": content}}
-
-
-def _id(name: str) -> str:
-    """`name` in the characters and the length that are allowed; different names stay different."""
-    if name and len(name) <= _LONGEST_ID and not _NOT_IN_IDS.search(name):
-        return name
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return f"{_NOT_IN_IDS.sub('_', name)[: _LONGEST_ID - 13]}_{digest}"
+    return {"toolResult": {"toolUseId": fitting_id(message.get("tool_call_id", "")), "content": content}}
 
 
 def _content(content: Content | None) -> list[Block]:
@@ -279,7 +277,7 @@ def _tools(request: ModelRequest) -> list[Block]:
     if request.tools:
         return [_tool(tool["function"]) for tool in request.tools]
     calls = (call["function"]["name"] for message in request.messages for call in message.get("tool_calls", ()))
-    return [_tool({"name": _id(name)}) for name in dict.fromkeys(calls)]
+    return [_tool({"name": fitting_id(name)}) for name in dict.fromkeys(calls)]
 
 
 def _tool(function: dict[str, Any]) -> Block:

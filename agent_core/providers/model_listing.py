@@ -23,7 +23,7 @@ from agent_core.providers.choice import ModelChoice, ModelFacts
 from agent_core.providers.error_facts import read_facts
 from agent_core.providers.model_windows import headers_of
 from agent_core.providers.pricing import facts_of, known_models
-from agent_core.providers.transport_errors import readable
+from agent_core.providers.transport_errors import read_at_most, readable
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -283,20 +283,16 @@ def _with_facts(service: Service, model: ListedModel, url: str) -> ListedModel:
 def _ask(question: _Question) -> Sequence[ListedModel]:
     import httpx2  # noqa: PLC0415 - a tenth of a second: only when a list is wanted
 
-    from agent_core.providers.transport import Abort, make_client  # noqa: PLC0415
+    from agent_core.providers.transport import Abort, deadline, make_client  # noqa: PLC0415
 
     choice, timeout = question.choice, question.timeout
-    abort = Abort()
-    # Time-outs of the client are for each read; a server that sends a byte now and then would have no end.
-    timer = threading.Timer(timeout, abort.abort)
-    timer.daemon = True
-    timer.start()
+    abort: Abort | None = None
     try:
-        with make_client(base_url=choice.base_url) as client, abort.watching():
+        with make_client(base_url=choice.base_url) as client, deadline(timeout) as abort:
             return _pages(client, question)
     except (httpx2.HTTPError, httpx2.InvalidURL, ProviderError, OSError, ValueError, _ListFailed) as problem:
         # An answer that was given up may look like one that ended.
-        if abort.done or isinstance(problem, httpx2.TimeoutException):
+        if (abort is not None and abort.done) or isinstance(problem, httpx2.TimeoutException):
             raise _ListFailed(
                 f"{choice.endpoint} did not list its models within {timeout:g} s. Try again later."
             ) from problem
@@ -307,8 +303,6 @@ def _ask(question: _Question) -> Sequence[ListedModel]:
             f"{choice.endpoint} could not be asked for its models ({said}). Check that the server runs and that "
             "model.base_url is right."
         ) from problem
-    finally:
-        timer.cancel()
 
 
 def _pages(client: httpx2.Client, question: _Question) -> list[ListedModel]:
@@ -341,17 +335,12 @@ def _get(client: httpx2.Client, question: _Question, after: str | None, budget: 
         "GET", question.url, params=parameters or None, headers=_headers(question), timeout=question.timeout
     )
     answer = client.send(request, stream=True)
-    try:
-        body = bytearray()
-        for chunk in answer.iter_bytes():
-            body += chunk
-            if len(body) > budget:
-                raise _ListFailed(f"{choice.endpoint} sent a list of models of more than {MAX_BYTES >> 20} MiB.")
-    finally:
-        answer.close()
+    body = read_at_most(answer, budget)
+    if len(body) > budget:
+        raise _ListFailed(f"{choice.endpoint} sent a list of models of more than {MAX_BYTES >> 20} MiB.")
     if answer.status_code != 200:  # noqa: PLR2004
-        raise _ListFailed(_refused(choice, answer.status_code, bytes(body)))
-    return bytes(body)
+        raise _ListFailed(_refused(choice, answer.status_code, body))
+    return body
 
 
 def _refused(choice: ModelChoice, status: int, body: bytes) -> str:

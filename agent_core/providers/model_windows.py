@@ -14,6 +14,8 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from agent_core.providers.catalog import CUSTOM, SERVICES, is_local, service_at
 from agent_core.providers.choice import ModelChoice, ServedWindow
+from agent_core.providers.protocol import key_header
+from agent_core.providers.transport_errors import read_at_most
 
 if TYPE_CHECKING:
     import httpx2
@@ -298,7 +300,6 @@ class Windows:
                 return
             known.asking.clear()
             known.asked_at, known.waited = self._clock(), False
-        _reader()  # loaded here, so that it is while the person types
         # A daemon: nobody waits for a server when the process ends.
         threading.Thread(target=self._learn, args=(choice, known), name="window", daemon=True).start()
 
@@ -329,29 +330,16 @@ def ask_server(choice: ModelChoice) -> ServedWindow | None:
     import httpx2  # noqa: PLC0415 - only for servers whose window is not known
 
     from agent_core.errors import ProviderError  # noqa: PLC0415
-    from agent_core.providers.transport import Abort, make_client  # noqa: PLC0415
+    from agent_core.providers.transport import deadline, make_client  # noqa: PLC0415
 
-    abort = Abort()
-    # Time-outs of the client are for each read; a server that sends a byte now and then would have no end.
-    timer = threading.Timer(ASK_SECONDS, abort.abort)
-    timer.daemon = True
-    timer.start()
     service = SERVICES.get(choice.provider, CUSTOM)
-    read_window = _reader()
     try:
-        with make_client(base_url=choice.base_url) as client, abort.watching():
+        with make_client(base_url=choice.base_url) as client, deadline(ASK_SECONDS):
             found = read_window(_Getter(client, choice), choice.model, service.name if service.local else "")
             return found or ServedWindow(loaded=True)
     except (httpx2.HTTPError, httpx2.InvalidURL, ProviderError, OSError, ValueError) as problem:
         log.info("%s did not say how large its window is (%s)", choice.endpoint, type(problem).__name__)
         return None
-    finally:
-        timer.cancel()
-
-
-def _reader() -> Callable[[_Getter, str, str], ServedWindow | None]:
-
-    return read_window
 
 
 class _Getter:
@@ -374,16 +362,9 @@ class _Getter:
             method, f"{self._root}{path}", headers=self._headers, json=body, timeout=ASK_SECONDS
         )
         answer = self._client.send(request, stream=True)
-        try:
-            if answer.status_code != 200:  # noqa: PLR2004
-                return {}
-            text = bytearray()
-            for chunk in answer.iter_bytes():
-                text += chunk
-                if len(text) > _MAX_BYTES:
-                    return {}
-        finally:
-            answer.close()
+        text = read_at_most(answer, _MAX_BYTES)
+        if answer.status_code != 200 or len(text) > _MAX_BYTES:  # noqa: PLR2004
+            return {}
         try:
             found = json.loads(text)
         except (ValueError, RecursionError):
@@ -393,12 +374,7 @@ class _Getter:
 
 def headers_of(choice: ModelChoice) -> dict[str, str]:
     """What a question to the server of `choice` about itself is sent with: its key goes where requests send it."""
-    headers = {"Accept": "application/json", **dict(choice.headers)}
-    if choice.api_key and choice.dialect.auth == "bearer":
-        headers["Authorization"] = f"Bearer {choice.api_key}"
-    elif choice.api_key:
-        headers[choice.dialect.auth] = choice.api_key
-    return headers
+    return {"Accept": "application/json", **dict(choice.headers), **key_header(choice)}
 
 
 def _key(choice: ModelChoice) -> tuple[str, str]:

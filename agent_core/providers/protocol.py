@@ -34,6 +34,13 @@ def usual_id(call_id: str) -> str:
     return f"{_NOT_IN_NAMES.sub('_', call_id)[:_KEPT]}_{_digest(call_id)}"
 
 
+def fitting_id(name: str) -> str:
+    """`name` in at most 64 of the characters that strict servers take; different names stay different."""
+    if name and len(name) <= _LONGEST_NAME and not _NOT_IN_NAMES.search(name):
+        return name
+    return f"{_NOT_IN_NAMES.sub('_', name)[: _LONGEST_NAME - _DIGEST - 1]}_{_digest(name)}"
+
+
 def id_of_nine(call_id: str) -> str:
     """`call_id` as Mistral wants it: nine letters and digits (its error 3280 says so)."""
     return call_id if _NINE.fullmatch(call_id) else _digest(call_id)[:9]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -31,6 +30,7 @@ from agent_core.providers.protocol import (
     counts_of,
     efforts_of,
     fitting,
+    fitting_id,
     fitting_name,
     key_header,
     nearest_effort,
@@ -48,8 +48,6 @@ PARAGRAPH = "\n\n"
 """Stands between the messages of one answer, which the history keeps as one text."""
 
 Item = dict[str, Any]
-_LONGEST_CALL_ID = 64
-_DIGEST = 16
 
 
 def to_input(request: ModelRequest, choice: ModelChoice) -> tuple[str, list[Item]]:
@@ -76,7 +74,7 @@ def _items(message: Message, choice: ModelChoice) -> list[Item]:
         case "system":
             return [_message("developer", _parts(message["content"]))]
         case "tool":
-            call_id = _call_id(message.get("tool_call_id", ""))
+            call_id = fitting_id(message.get("tool_call_id", ""))
             return [{"type": "function_call_output", "call_id": call_id, "output": _output(message["content"])}]
         case "assistant":
             return _answer(message, choice)
@@ -157,18 +155,10 @@ def _call(call: ToolCall) -> Item:
     function = call["function"]
     return {
         "type": "function_call",
-        "call_id": _call_id(call["id"]),
+        "call_id": fitting_id(call["id"]),
         "name": fitting_name(function["name"]),
         "arguments": _arguments(function["arguments"]),
     }
-
-
-def _call_id(given: str) -> str:
-    """A call's id; the API refuses those with more than 64 characters, even its own."""
-    if len(given) <= _LONGEST_CALL_ID:
-        return given
-    digest = hashlib.sha256(given.encode("utf-8", "replace")).hexdigest()[:_DIGEST]
-    return f"{given[: _LONGEST_CALL_ID - _DIGEST - 1]}-{digest}"
 
 
 def _arguments(text: str) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
 import json
 import logging
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -27,7 +26,7 @@ from agent_core.providers.token_store import (
     keep_or_remember,
     seconds_in,
 )
-from agent_core.providers.transport_errors import readable
+from agent_core.providers.transport_errors import read_at_most, readable
 
 # Work that must be finished once it has begun, though whoever waits for it may leave.
 
@@ -119,42 +118,21 @@ def _is_loopback(host: str) -> bool:
 def _post(url: str, where: str, form: dict[str, str], timeout: float) -> tuple[int, bytes]:
     import httpx2  # noqa: PLC0415 - loads the HTTP library
 
-    from agent_core.providers.transport import make_client  # noqa: PLC0415 - the same
+    from agent_core.providers.transport import deadline, make_client  # noqa: PLC0415 - the same
 
     try:
         with (
             make_client({"Accept": "application/json"}) as client,
-            _deadline(timeout),
+            deadline(timeout),
             client.stream("POST", url, data=form, timeout=timeout) as response,
         ):
-            body = b""
-            for chunk in response.iter_bytes():
-                body += chunk
-                if len(body) > _LONGEST_ANSWER:
-                    break
-            return response.status_code, body
+            return response.status_code, read_at_most(response, _LONGEST_ANSWER)
     except (httpx2.HTTPError, httpx2.InvalidURL, ProviderConnectionError) as problem:
         said = readable(str(problem) or type(problem).__name__, None)
         raise RefreshFailed(
             f"The sign-in could not be renewed: {where} could not be reached or gave no answer in {timeout:g} s "
             f"({said}). Send the prompt again; check the connection and HTTPS_PROXY."
         ) from problem
-
-
-@contextlib.contextmanager
-def _deadline(seconds: float) -> Iterator[None]:
-    """End this thread's HTTP request when it takes longer: the client's own time-outs begin anew with each byte."""
-    from agent_core.providers.transport import Abort  # noqa: PLC0415 - loads the HTTP library
-
-    abort = Abort()
-    timer = threading.Timer(seconds, abort.abort)
-    timer.daemon = True
-    timer.start()
-    try:
-        with abort.watching():
-            yield
-    finally:
-        timer.cancel()
 
 
 def _renewed(token: OAuthToken, answer: dict[str, Any], where: str, now: float) -> OAuthToken:

@@ -120,6 +120,20 @@ class Abort:
             self._wake = None
 
 
+@contextlib.contextmanager
+def deadline(seconds: float) -> Iterator[Abort]:
+    """End this thread's HTTP work when it takes longer: a client's own time-outs begin anew with each byte."""
+    abort = Abort()
+    timer = threading.Timer(seconds, abort.abort)
+    timer.daemon = True
+    timer.start()
+    try:
+        with abort.watching():
+            yield abort
+    finally:
+        timer.cancel()
+
+
 class _Current(threading.local):
     abort: Abort | None = None
 

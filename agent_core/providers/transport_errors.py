@@ -101,13 +101,18 @@ def refused(choice: ModelChoice, answer: httpx2.Response) -> ProviderStatusError
 
 def said_in(answer: httpx2.Response) -> str:
     """The body of an answer that is no stream of events; the answer is closed after that."""
-    said = bytearray()
+    return read_at_most(answer, _LONGEST_REFUSAL).decode("utf-8", "replace")
+
+
+def read_at_most(answer: httpx2.Response, most: int) -> bytes:
+    """The body of an answer, which is closed after that; of a longer one a little more than `most` bytes."""
+    body = bytearray()
     with contextlib.closing(answer):
         for piece in answer.iter_bytes():
-            said += piece
-            if len(said) > _LONGEST_REFUSAL:
+            body += piece
+            if len(body) > most:
                 break
-    return said.decode("utf-8", "replace")
+    return bytes(body)
 
 
 def status_error(

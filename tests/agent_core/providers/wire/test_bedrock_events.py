@@ -140,7 +140,7 @@ def test_an_answer_that_bedrock_could_not_read_is_a_failure(bedrock_server, ask_
         ([frame("contentBlockDelta", {})[:-1] + b"?"], "no event"),
         ([framed(b"\xff\xff", b"{}")], "no event"),
         ([frame("contentBlockDelta", b"{broken")], "not JSON"),
-        ([frame("contentBlockDelta", b"7")], "not an object"),
+        ([frame("contentBlockDelta", b"7")], "does not follow"),
         ([frame("contentBlockDelta", {})], "does not follow"),
         ([frame("contentBlockDelta", {"contentBlockIndex": 0, "delta": "text"})], "does not follow"),
         ([frame("contentBlockStart", {"contentBlockIndex": 0, "start": {"toolUse": {}}})], "does not follow"),
