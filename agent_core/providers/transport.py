@@ -388,90 +388,6 @@ def _reason(problem: Exception) -> str:
     return getattr(problem, "strerror", None) or str(problem)
 
 
-# Which requests go through a proxy, as the environment says: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.
-
-MakeTransport = Callable[[httpx2.Proxy], httpx2.BaseTransport]
-_THIS_MACHINE = ("localhost", "127.0.0.0/8", "::1")
-
-
-def proxy_mounts(make: MakeTransport, trust: ssl.SSLContext) -> dict[str, httpx2.BaseTransport | None]:
-    """Transports by URL pattern, as `httpx2.Client` takes them; None is a direct connection.
-
-    NO_PROXY is a list with commas of host names (their subdomains too), `.domain`, addresses, networks
-    (10.0.0.0/8, only for hosts given as addresses: no name is looked up for it), any of them with a port (networks
-    excepted), or `*`. This machine is never reached through a proxy.
-
-    Raises:
-        ProviderConnectionError: a proxy that the environment names cannot be used.
-    """
-    found = urllib.request.getproxies()
-    mounts: dict[str, httpx2.BaseTransport | None] = {}
-    for scheme in ("http", "https", "all"):
-        if url := found.get(scheme):
-            mounts[f"{scheme}://"] = _through(url, scheme, make, trust)
-    if not mounts:
-        return {}
-    exceptions = [part.strip() for part in found.get("no", "").split(",")]
-    if "*" in exceptions:
-        return {}
-    for exception in (*_THIS_MACHINE, *exceptions):
-        mounts.update(dict.fromkeys(_patterns(exception)))
-    return mounts
-
-
-def _through(url: str, scheme: str, make: MakeTransport, trust: ssl.SSLContext) -> httpx2.BaseTransport:
-    try:
-        proxy = httpx2.Proxy(url if "://" in url else f"http://{url}")
-        if proxy.url.scheme == "https":
-            proxy.ssl_context = trust
-        return make(proxy)
-    except (ImportError, ValueError, httpx2.InvalidURL) as problem:  # SOCKS, or no proxy's address at all
-        raise ProviderConnectionError(
-            f"The proxy in the environment's {scheme}_proxy cannot be used: give the address of an HTTP "
-            "proxy (http://HOST:PORT), or unset the variable.",
-            "proxy",
-        ) from problem
-
-
-def _patterns(exception: str) -> Iterator[str]:
-    """URL patterns for one part of NO_PROXY; none for what cannot be read."""
-    name, port = _port_apart(exception)
-    if network := _network(name):
-        address = f"[{network.network_address}]" if network.version == 6 else str(network.network_address)  # noqa: PLR2004
-        if network.num_addresses == 1:
-            yield f"all://{address}{port}"
-        elif not port:
-            yield f"all://{address}/{network.prefixlen}"
-        return
-    name = name.removeprefix("*")
-    hosts = [f"*{name}"] if name.startswith(".") else [name, f"*.{name}"] if name else []
-    for host in hosts:
-        if _is_pattern(f"all://{host}{port}"):
-            yield f"all://{host}{port}"
-
-
-def _port_apart(exception: str) -> tuple[str, str]:
-    if exception.startswith("["):
-        address, _, port = exception[1:].partition("]")
-        return address, port
-    name, colon, port = exception.rpartition(":")
-    return (name, f":{port}") if colon and port.isdigit() and ":" not in name else (exception, "")
-
-
-def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
-    try:
-        return ipaddress.ip_network(text, strict=False)
-    except ValueError:
-        return None
-
-
-def _is_pattern(pattern: str) -> bool:
-    try:
-        return bool(httpx2.URL(pattern).host)
-    except httpx2.InvalidURL:
-        return False
-
-
 # A connection to a model's server, under the HTTP library, whose waits can be ended.
 
 READ_TIMEOUT = 600.0
@@ -563,6 +479,8 @@ def mark(used: socket.socket) -> None:
 # HTTP connections whose blocked reads another thread can end: the transport under all requests to models.
 
 CONNECT_TIMEOUT = 15.0
+# Never reached through a proxy.
+_THIS_MACHINE = ("all://localhost", "all://127.0.0.0/8", "all://[::1]")
 # No bound on connections: a turn that waits for one could not be cancelled.
 _LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
 
@@ -580,15 +498,26 @@ def make_client(
         ProviderConnectionError: a proxy or a CA that is named cannot be used.
     """
     trust = _trust_in_nobody() if _is_in_the_clear(base_url) else trusted_certificates(ca_bundle)
-    return httpx2.Client(
-        transport=_transport(trust),
-        mounts=proxy_mounts(lambda proxy: _transport(trust, proxy), trust),
-        headers=headers,
-        timeout=httpx2.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT),
-        follow_redirects=False,
-        verify=trust,
-        trust_env=False,
-    )
+    try:
+        client = httpx2.Client(
+            mounts=dict.fromkeys(_THIS_MACHINE),
+            headers=headers,
+            timeout=httpx2.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT),
+            limits=_LIMITS,
+            follow_redirects=False,
+            verify=trust,
+        )
+    except (ImportError, ValueError, httpx2.InvalidURL) as problem:  # SOCKS, or no proxy's address at all
+        named = " or ".join(f"{scheme}_proxy" for scheme in urllib.request.getproxies() if scheme != "no")
+        raise ProviderConnectionError(
+            f"The proxy in the environment's {named} cannot be used: give the address of an HTTP proxy "
+            "(http://HOST:PORT), or unset the variable.",
+            "proxy",
+        ) from problem
+    # None of these has a public name; without them requests still work, but a cancel waits for the server.
+    for transport in (getattr(client, "_transport", None), *getattr(client, "_mounts", {}).values()):
+        _track(getattr(transport, "_pool", None), trust)
+    return client
 
 
 def _is_in_the_clear(base_url: str) -> bool:
@@ -600,14 +529,13 @@ def _trust_in_nobody() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _transport(trust: ssl.SSLContext, proxy: httpx2.Proxy | None = None) -> httpx2.HTTPTransport:
-    transport = httpx2.HTTPTransport(verify=trust, proxy=proxy, limits=_LIMITS)
-    # The pool has no public way in; without it requests still work, but a cancel waits for the server.
-    pool: Any = getattr(transport, "_pool", None)
+def _track(pool: Any, trust: ssl.SSLContext) -> None:
+    to_proxy = isinstance(pool, httpcore2.HTTPProxy)
+    if to_proxy:
+        pool._proxy_ssl_context = trust  # noqa: SLF001 - of use where the proxy itself speaks TLS
     inner = getattr(pool, "_network_backend", None)
     if inner is not None:
-        pool._network_backend = _TrackedBackend(inner, to_proxy=proxy is not None)  # noqa: SLF001
-    return transport
+        pool._network_backend = _TrackedBackend(inner, to_proxy=to_proxy)  # noqa: SLF001
 
 
 class UnknownHost(httpcore2.ConnectError):

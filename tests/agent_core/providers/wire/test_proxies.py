@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import httpx2
+import httpcore2
 import pytest
 
 from agent_core.errors import ProviderConnectionError
 from agent_core.messages import user_message
 from agent_core.providers.base import ModelRequest, TextDelta
-from agent_core.providers.transport import proxy_mounts, trusted_certificates
+from agent_core.providers.transport import make_client
 from tests.support.agents import in_background
 from tests.support.certificates import OPENSSL
 from tests.support.forwarder import Forwarder
@@ -131,9 +131,10 @@ def test_a_proxy_that_cannot_be_used_is_an_error_that_names_the_variable(ask, co
 def test_what_no_proxy_says(monkeypatch, no_proxy, url, proxied):
     monkeypatch.setenv("all_proxy", "http://proxy.example:3128")
     monkeypatch.setenv("no_proxy", no_proxy)
-    proxy, direct = (
-        httpx2.MockTransport(lambda _, word=word: httpx2.Response(200, text=word)) for word in ("proxy", "direct")
-    )
-    mounts = proxy_mounts(lambda _: proxy, trusted_certificates())
-    with httpx2.Client(transport=direct, mounts=mounts) as client:
+
+    def answered(pool, _):
+        return httpcore2.Response(200, content=b"proxy" if isinstance(pool, httpcore2.HTTPProxy) else b"direct")
+
+    monkeypatch.setattr(httpcore2.ConnectionPool, "handle_request", answered)
+    with make_client() as client:
         assert client.get(url).text == ("proxy" if proxied else "direct")
