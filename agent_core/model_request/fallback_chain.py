@@ -12,15 +12,16 @@ from agent_core.cancel import CancelToken
 from agent_core.config import Configuration
 from agent_core.errors import AuthRequired
 from agent_core.providers.base import Provider
-from agent_core.providers.choice import AsSet, ModelChoice, ServedWindow, WindowSource
-from agent_core.providers.credentials import Credential, CredentialPool, pool_state
+from agent_core.providers.choice import ModelChoice, ServedWindow
+from agent_core.providers.credentials import FILE_NAME as KEYS_FILE
+from agent_core.providers.credentials import Credential, CredentialPool, PoolState
 from agent_core.providers.errors import ClassifiedError
 from agent_core.providers.factory import make_provider
 from agent_core.providers.lessons import FILE_NAME as LESSONS_FILE
 from agent_core.providers.lessons import Lessons
 from agent_core.providers.model_windows import Windows
 from agent_core.providers.resolve import resolve_fallbacks
-from agent_core.providers.token_renewal import BearerSource, OAuthBearer
+from agent_core.providers.token_renewal import OAuthBearer
 from agent_core.providers.token_store import FILE_NAME as TOKENS_FILE
 from agent_core.providers.token_store import TokenStore
 from tools.light_dataclass import dataclass
@@ -34,7 +35,7 @@ class Member:
 
     choice: ModelChoice
     pool: CredentialPool | None = None
-    bearer: BearerSource | None = None
+    bearer: OAuthBearer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +44,13 @@ class Route:
 
     Attributes:
         lessons: what was learned of their servers; providers that `connect` makes know it too.
-        windows: who knows how large their windows are, beyond what is set.
+        windows: who knows how large their windows are, beyond what is set; None: nobody.
     """
 
     members: Sequence[Member]
     connect: Connect
     lessons: Lessons = field(default_factory=Lessons)
-    windows: WindowSource = field(default_factory=AsSet)
+    windows: Windows | None = None
 
     @classmethod
     def single(cls, choice: ModelChoice, provider: Provider) -> Route:
@@ -58,13 +59,18 @@ class Route:
 
     def begin(self, token: CancelToken) -> TurnRoute:
         """The way of one turn, whose waits end with `token`."""
-        self.windows.begin(self.members[0].choice)
+        if self.windows is not None:
+            self.windows.begin(self.members[0].choice)
         return TurnRoute(self, token)
 
     @property
     def first(self) -> ModelChoice:
         """The model that is asked first, as far as it is known."""
-        return self.windows.fitted(self.members[0].choice)
+        return self.fitted(self.members[0].choice)
+
+    def fitted(self, choice: ModelChoice) -> ModelChoice:
+        """The model with the window that its server has, where nobody has set one and it is known."""
+        return choice if self.windows is None else self.windows.fitted(choice)
 
 
 @dataclass(slots=True)
@@ -103,12 +109,12 @@ class TurnRoute:
     @property
     def choice(self) -> ModelChoice:
         """The model to ask now, with the key to use and the window that it has now."""
-        return self._route.windows.fitted(self._keyed())
+        return self._route.fitted(self._keyed())
 
     @property
     def served(self) -> ServedWindow | None:
         """What the model's server has said of its window."""
-        return self._route.windows.of(self._keyed())
+        return None if self._route.windows is None else self._route.windows.of(self._keyed())
 
     def _keyed(self) -> ModelChoice:
         if self._choice is None:
@@ -136,7 +142,8 @@ class TurnRoute:
 
     def worked(self) -> None:
         """The model answered."""
-        self._route.windows.answered(self._keyed())
+        if self._route.windows is not None:
+            self._route.windows.answered(self._keyed())
         self._refreshed.discard(self._position)
         self._spent.clear()
         if self._member.pool is not None and self._credential is not None:
@@ -236,7 +243,7 @@ class Routes:
     def __init__(self, root: Path) -> None:
         """Take the home directory, where sign-ins and the state of keys are."""
         self._providers: dict[ModelChoice, Provider] = {}
-        self._pool_state = pool_state(root)
+        self._pool_state = PoolState(root / KEYS_FILE)
         self.tokens = TokenStore(root / TOKENS_FILE)
         self.lessons = Lessons(root / LESSONS_FILE)
         self.windows = Windows()

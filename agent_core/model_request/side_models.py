@@ -13,7 +13,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from agent_core.callbacks import AgentCallbacks
 from agent_core.cancel import CancelToken
@@ -25,9 +25,10 @@ from agent_core.model_request.response import CallIds, Collector, Reply, ask_onc
 from agent_core.model_request.retry_policy import Refresh, Rotate, Situation, decide
 from agent_core.providers.base import ModelRequest, ReasoningEffort, Usage
 from agent_core.providers.catalog import seems_to_reason
-from agent_core.providers.choice import AsSet, ModelChoice, WindowSource
+from agent_core.providers.choice import ModelChoice
 from agent_core.providers.error_patterns import Reason
 from agent_core.providers.errors import ClassifiedError, classify
+from agent_core.providers.model_windows import Windows
 from agent_core.providers.pricing import cost_of
 from agent_core.providers.protocol import efforts_of, nearest_effort
 from agent_core.providers.resolve import resolve_fallbacks, resolve_model, resolve_named
@@ -194,12 +195,12 @@ class Unanswered(Exception):
 
 
 def ask_member(
-    member: Member, connect: Connect, question: Question, limit: CancelToken, windows: WindowSource
+    member: Member, connect: Connect, question: Question, limit: CancelToken, windows: Windows | None
 ) -> Completion:
     """The model's answer.
 
     Args:
-        windows: who knows how large its window is.
+        windows: who knows how large its window is; None: nobody.
 
     Raises:
         Unanswered: there is none.
@@ -267,23 +268,7 @@ _LASTING: frozenset[Reason | None] = frozenset({"auth", "auth_permanent", "billi
 MemberOf = Callable[[Configuration, ModelChoice], Member]
 
 
-class Alarm(Protocol):
-    """Rings once, some time after its start; `threading.Timer` is one."""
-
-    def start(self) -> None:
-        """Begin to count."""
-        ...
-
-    def cancel(self) -> None:
-        """Ring no more."""
-        ...
-
-    def join(self) -> None:
-        """Wait until it rings no more."""
-        ...
-
-
-AlarmMaker = Callable[[float, Callable[[], None]], Alarm]
+AlarmMaker = Callable[[float, Callable[[], None]], threading.Timer]
 
 
 def timer(seconds: float, ring: Callable[[], None]) -> threading.Timer:
@@ -312,14 +297,14 @@ class AuxiliaryClient:
         clock: Callable[[], float] = time.monotonic,
         alarm: AlarmMaker = timer,
         *,
-        windows: WindowSource | None = None,
+        windows: Windows | None = None,
     ) -> None:
         self._config = config
         self._member = member
         self._connect = connect
         self._clock = clock
         self._alarm = alarm
-        self._windows = windows or AsSet()
+        self._windows = windows
         self._lock = threading.Lock()
         self._left_alone: dict[Identity, float] = {}
         self._told: set[str] = set()
@@ -375,6 +360,8 @@ class AuxiliaryClient:
         choices, _ = candidates(config, Question(task, (), settings_of(config.settings, task)))
         if not choices:
             return None
+        if self._windows is None:
+            return choices[0].context_length
         self._windows.begin(choices[0])
         return self._windows.fitted(choices[0]).context_length
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import Literal, NamedTuple, Protocol, Self
+from typing import Literal, NamedTuple, Self
 from urllib.parse import urlsplit, urlunsplit
 
 from agent_core.messages import Message
@@ -202,44 +202,6 @@ class ServedWindow:
     maximum: int | None = None
     loaded: bool = False
     slots: int = 1
-
-
-class WindowSource(Protocol):
-    """Who knows how large the windows of models are. None of its methods raises."""
-
-    def begin(self, choice: ModelChoice) -> None:
-        """A turn begins that will ask this model; returns at once."""
-        ...
-
-    def fitted(self, choice: ModelChoice) -> ModelChoice:
-        """The same with the window that its server has, where nobody has set one and it is known."""
-        ...
-
-    def answered(self, choice: ModelChoice) -> None:
-        """The model has answered: it is loaded now."""
-        ...
-
-    def of(self, choice: ModelChoice) -> ServedWindow | None:
-        """What its server has said, if it was asked."""
-        ...
-
-
-class AsSet:
-    """Asks nobody: windows are what choices say."""
-
-    def begin(self, choice: ModelChoice) -> None:
-        """Nothing."""
-
-    def fitted(self, choice: ModelChoice) -> ModelChoice:
-        """The same."""
-        return choice
-
-    def answered(self, choice: ModelChoice) -> None:
-        """Nothing."""
-
-    def of(self, _choice: ModelChoice) -> ServedWindow | None:
-        """Nothing."""
-        return None
 
 
 # Addresses of the big clouds, made of the region, project or resource that the environment names.

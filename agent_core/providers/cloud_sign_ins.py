@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from agent_core.errors import ProviderConnectionError, SettingsError, SignInFailed, TurnInterrupted
 from agent_core.providers.bedrock_client import LOG_IN, told
@@ -73,17 +73,12 @@ class Access:
     region: str = ""
 
 
-class CloudSignIn(Protocol):
-    """A sign-in at a cloud. Safe for threads; it may take seconds."""
+CloudSignIn = Callable[[], Access]
+"""What to make a request with now, renewed where it has ended. Safe for threads; it may take seconds.
 
-    def access(self) -> Access:
-        """What to make a request with now, renewed where it has ended.
-
-        Raises:
-            SignInFailed: there is nothing to sign in with, or it is refused.
-            ProviderConnectionError: the cloud could not be asked.
-        """
-        ...
+Raises SignInFailed: there is nothing to sign in with, or it is refused; ProviderConnectionError: the cloud was not
+reached.
+"""
 
 
 def check_installed(sign_in: SignIn, choice: ModelChoice) -> None:
@@ -111,7 +106,7 @@ def sign_in_for(choice: ModelChoice) -> CloudSignIn | None:
     check_installed(choice.sign_in, choice)
     if choice.api_key:  # Amazon's library reads the answers, too
         return None
-    return _KINDS[choice.sign_in](choice)
+    return _KINDS[choice.sign_in](choice).access
 
 
 def wait_for_access(sign_in: CloudSignIn, choice: ModelChoice, cancelled: Callable[[], bool]) -> Access:
@@ -119,11 +114,11 @@ def wait_for_access(sign_in: CloudSignIn, choice: ModelChoice, cancelled: Callab
 
     Raises:
         TurnInterrupted: it was cancelled.
-        SignInFailed, ProviderConnectionError: as `access` says, or the time is over.
+        SignInFailed, ProviderConnectionError: as `CloudSignIn` says, or the time is over.
     """
     deadline = time.monotonic() + SIGN_IN_SECONDS
     try:
-        return outlasting(lambda _: sign_in.access(), lambda: cancelled() or time.monotonic() >= deadline)
+        return outlasting(lambda _: sign_in(), lambda: cancelled() or time.monotonic() >= deadline)
     except TurnInterrupted:
         if cancelled():
             raise
@@ -224,7 +219,7 @@ class _Aws:
         return Access(frozen.token or "", frozen.access_key, frozen.secret_key, region=region)
 
 
-_KINDS: Mapping[SignIn, Callable[[ModelChoice], CloudSignIn]] = {"entra": _Entra, "google": _Google, "aws": _Aws}
+_KINDS: Mapping[SignIn, type[_Entra | _Google | _Aws]] = {"entra": _Entra, "google": _Google, "aws": _Aws}
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from agent_core.providers.error_patterns import Reason
 from agent_core.providers.shared_file import SharedFile, SharedFileError
@@ -253,7 +253,7 @@ def remaining(record: KeyRecord, now: float, key_set: str) -> float:
     return max(0.0, min(record.until, record.failed_at + LONGEST) - now)
 
 
-# Where pools remember which keys rest: one file for all processes, or memory.
+# Where pools remember which keys rest: one file for all processes.
 
 log = logging.getLogger(__name__)
 
@@ -266,43 +266,14 @@ Change = Callable[[ProviderRecord], ProviderRecord]
 """A record from a record, without side effects: it may be called again on a newer record."""
 
 
-class PoolState(Protocol):
-    """What the pools of a provider share. Safe for threads; it never raises."""
-
-    def read(self, provider: str) -> ProviderRecord:
-        """The provider's record now."""
-        ...
-
-    def update(self, provider: str, change: Change) -> ProviderRecord:
-        """Change the provider's record, at one go; the new record."""
-        ...
-
-
-class MemoryPoolState:
-    """Implements `PoolState` for this process alone."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._records: dict[str, ProviderRecord] = {}
-
-    def read(self, provider: str) -> ProviderRecord:
-        """The provider's record now."""
-        return self._records.get(provider) or ProviderRecord()
-
-    def update(self, provider: str, change: Change) -> ProviderRecord:
-        """Change the provider's record."""
-        with self._lock:
-            record = self._records[provider] = change(self.read(provider))
-            return record
-
-
-class FilePoolState:
-    """Implements `PoolState` for all processes that use the file at `path`.
+class PoolState:
+    """What the pools of a provider share, in all processes that use the file at `path`. Safe for threads.
 
     What cannot be written (no lock in time, a full disk, a home that may not be written) is remembered in memory and
     goes into the file with the next change that can; the log has one line about it.
 
     Args:
+        path: None: for this process alone.
         clock: seconds since 1970.
         timer: seconds that only go forward.
         lock_timeout: seconds to wait for another process.
@@ -310,12 +281,12 @@ class FilePoolState:
 
     def __init__(
         self,
-        path: Path,
+        path: Path | None = None,
         clock: Callable[[], float] = time.time,
         timer: Callable[[], float] = time.monotonic,
         lock_timeout: float = _LOCK_TIMEOUT,
     ) -> None:
-        self._file = SharedFile(path, durable=False)
+        self._file = None if path is None else SharedFile(path, durable=False)
         self._clock = clock
         self._timer = timer
         self._lock_timeout = lock_timeout
@@ -327,6 +298,8 @@ class FilePoolState:
     def read(self, provider: str) -> ProviderRecord:
         """The provider's record now."""
         unsaved = self._unsaved.get(provider)
+        if self._file is None:
+            return unsaved or ProviderRecord()
         try:
             return _record(self._file.read(), provider).updated_by(unsaved)
         except SharedFileError as problem:
@@ -334,11 +307,11 @@ class FilePoolState:
             return unsaved or ProviderRecord()
 
     def update(self, provider: str, change: Change) -> ProviderRecord:
-        """Change the provider's record."""
+        """Change the provider's record, at one go; the new record."""
         with self._lock:
-            if self._again_at is None or self._timer() >= self._again_at:
+            if self._file is not None and (self._again_at is None or self._timer() >= self._again_at):
                 try:
-                    record = self._write(provider, change)
+                    record = self._write(self._file, provider, change)
                 except SharedFileError as problem:
                     self._again_at = self._timer() + _LEFT_ALONE
                     self._log(problem)
@@ -349,8 +322,8 @@ class FilePoolState:
             self._unsaved = {**self._unsaved, provider: record}
             return record
 
-    def _write(self, provider: str, change: Change) -> ProviderRecord:
-        with self._file.locked(self._lock_timeout) as draft:
+    def _write(self, file: SharedFile, provider: str, change: Change) -> ProviderRecord:
+        with file.locked(self._lock_timeout) as draft:
             providers = _providers(draft.content)
             records = {name: _record(draft.content, name).updated_by(self._unsaved[name]) for name in self._unsaved}
             before = records.get(provider) or _record(draft.content, provider)
@@ -366,11 +339,6 @@ class FilePoolState:
         if not self._logged:
             self._logged = True
             log.warning("Which keys rest is remembered by this process alone: %s", problem)
-
-
-def pool_state(home: Path | None) -> PoolState:
-    """The state in a home directory, or in memory where there is none."""
-    return MemoryPoolState() if home is None else FilePoolState(home / FILE_NAME)
 
 
 def _providers(content: Mapping[str, Any]) -> Mapping[str, Any]:

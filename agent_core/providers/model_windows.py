@@ -227,7 +227,7 @@ class _Known:
 
 
 class Windows:
-    """The windows of one process's models. Implements `WindowSource`; safe to use from several threads.
+    """The windows of one process's models. Nothing here raises; safe to use from several threads.
 
     Only servers on this machine or in a private network are asked, and those whose address the person has set; each
     with its own key, in the background.

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from agent_core.errors import ProviderConnectionError, TurnInterrupted
@@ -187,32 +187,6 @@ log = logging.getLogger(__name__)
 _NEXT_EARLY_RENEWAL = 30.0
 
 
-class BearerSource(Protocol):
-    """The bearer token of a provider's requests.
-
-    Attributes:
-        problem: why the last call gave None, for the user; '' where it did not.
-    """
-
-    problem: str
-
-    def current(self, cancelled: Cancelled | None = None) -> str | None:
-        """The token to use now; one that is about to end is renewed first.
-
-        Raises:
-            TurnInterrupted: it was cancelled.
-        """
-        ...
-
-    def refreshed(self, after: str, cancelled: Cancelled | None = None) -> str | None:
-        """Another token than `after`, which the server refused; None where there is none.
-
-        Raises:
-            TurnInterrupted: it was cancelled.
-        """
-        ...
-
-
 def refresh(
     store: TokenStore,
     provider: str,
@@ -272,7 +246,11 @@ def problem_of(token: OAuthToken | None, provider: str) -> str:
 
 
 class OAuthBearer:
-    """Implements `BearerSource` for a sign-in in the store. Each session has its own, over one store."""
+    """The bearer token of a provider's requests, of a sign-in in the store. Each session has its own, over one store.
+
+    Attributes:
+        problem: why the last call gave None, for the user; '' where it did not.
+    """
 
     def __init__(
         self,
@@ -289,7 +267,11 @@ class OAuthBearer:
         self._not_before = 0.0
 
     def current(self, cancelled: Cancelled | None = None) -> str | None:
-        """The token to use now."""
+        """The token to use now; one that is about to end is renewed first.
+
+        Raises:
+            TurnInterrupted: it was cancelled.
+        """
         self.problem = ""
         try:
             token = self._store.get(self.provider)
@@ -311,7 +293,11 @@ class OAuthBearer:
             return token.access_token
 
     def refreshed(self, after: str, cancelled: Cancelled | None = None) -> str | None:
-        """Another token than `after`."""
+        """Another token than `after`, which the server refused; None where there is none.
+
+        Raises:
+            TurnInterrupted: it was cancelled.
+        """
         self.problem = ""
         try:
             token = self._after(after, cancelled)

@@ -13,10 +13,11 @@ from agent_core.model_request.caller import Patience
 from agent_core.model_request.fallback_chain import Member, Route
 from agent_core.model_request.retry_policy import Backoff
 from agent_core.providers.base import ApiMode, Provider
-from agent_core.providers.choice import AsSet, Dialect, ModelChoice, WindowSource
-from agent_core.providers.credentials import CredentialPool, MemoryPoolState
+from agent_core.providers.choice import Dialect, ModelChoice
+from agent_core.providers.credentials import CredentialPool, PoolState
 from agent_core.providers.factory import make_provider
 from agent_core.providers.lessons import Lessons
+from agent_core.providers.model_windows import Windows
 from tests.support.agents import make_agent
 from tests.support.choices import choice_for
 
@@ -60,7 +61,7 @@ class Connections:
 def pooled(choice: ModelChoice) -> Member:
     """The choice with a pool of its keys, as the factory makes it."""
     keys = [key for key in (choice.api_key, *choice.spare_keys) if key]
-    return Member(choice, CredentialPool(choice.provider, keys, "fill_first", MemoryPoolState()))
+    return Member(choice, CredentialPool(choice.provider, keys, "fill_first", PoolState()))
 
 
 AgentOver = Callable[..., AIAgent]
@@ -70,10 +71,10 @@ def agent_over(
     cwd: Path,
     connect: Connections,
     choices: Sequence[ModelChoice],
-    windows: WindowSource | None = None,
+    windows: Windows | None = None,
     **options: Any,
 ) -> AIAgent:
     """An agent that asks `choices` in turn; their windows are as they say, where nobody else knows more."""
-    route = Route([pooled(choice) for choice in choices], connect, connect.lessons, windows or AsSet())
+    route = Route([pooled(choice) for choice in choices], connect, connect.lessons, windows)
     options.setdefault("patience", quick())
     return make_agent(cwd, provider=connect(choices[0]), route=route, **options)

@@ -7,7 +7,7 @@ import pytest
 from agent_core.cancel import CancelToken
 from agent_core.errors import AuthRequired
 from agent_core.model_request.fallback_chain import Member, Route
-from agent_core.providers.credentials import CredentialPool, MemoryPoolState
+from agent_core.providers.credentials import CredentialPool, PoolState
 from agent_core.providers.errors import ClassifiedError
 from tests.support.choices import choice_for
 
@@ -38,7 +38,7 @@ class Bearer:
 
 class Desk:
     def __init__(self):
-        self.state = MemoryPoolState()
+        self.state = PoolState()
         self.connected = []
 
     def member(self, model, *keys, bearer=None):

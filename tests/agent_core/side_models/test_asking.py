@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_core.model_request.fallback_chain import Member
-from agent_core.providers.credentials import CredentialPool, MemoryPoolState
+from agent_core.providers.credentials import CredentialPool, PoolState
 from tests.support.model_server import Disconnect, Garbage, Reply, Status, ToolCall, Usage
 from tests.support.side_tasks import QUESTION, SECOND_KEY, at, key_of, refusal
 from tests.support.wire_agents import KEY
@@ -31,7 +31,7 @@ def test_no_key_is_tried_twice(model_server, second, auxiliary):
 
 
 def test_a_model_whose_keys_rest_is_passed_over(model_server, second, auxiliary, caplog):
-    state = MemoryPoolState()
+    state = PoolState()
 
     def member(_config, choice):
         return Member(choice, CredentialPool(choice.base_url, [choice.api_key], "fill_first", state))
@@ -48,7 +48,7 @@ def test_a_model_whose_keys_rest_is_passed_over(model_server, second, auxiliary,
 
 
 class SignIn:
-    """Implements `BearerSource`."""
+    """Stands in for `OAuthBearer`."""
 
     def __init__(self, *tokens):
         self.problem = "There is no sign-in at example.com. Sign in."

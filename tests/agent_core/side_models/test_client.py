@@ -15,7 +15,7 @@ from agent_core.factory import AgentFactory
 from agent_core.home import Home
 from agent_core.messages import user_message
 from agent_core.model_request.side_models import timer
-from agent_core.providers.choice import AsSet
+from agent_core.providers.model_windows import Windows
 from agent_core.services import SessionServices
 from agent_core.settings.options import SessionChoices
 from tests.support.agents import in_background
@@ -234,10 +234,11 @@ def test_the_factorys_client_is_one_for_all_and_shares_the_sessions_connection(h
     assert len({request.connection for request in model_server.requests}) == 1
 
 
-class Learnt(AsSet):
+class Learnt(Windows):
     """Servers that have said how large their windows are."""
 
     def __init__(self):
+        super().__init__(lambda choice: None)
         self.begun = []
 
     def begin(self, choice):

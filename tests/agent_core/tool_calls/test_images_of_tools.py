@@ -6,8 +6,8 @@ import base64
 
 import pytest
 
-from agent_core.messages import tool_call, tool_message
 from agent_core.compaction.view import shown
+from agent_core.messages import tool_call, tool_message
 from agent_core.model_request.history_filter import Omissions
 from agent_core.providers.choice import ModelFacts
 from agent_core.tool_calls import result_content

@@ -12,8 +12,7 @@ from agent_core.providers.credentials import (
     NO_KEY,
     Credential,
     CredentialPool,
-    FilePoolState,
-    MemoryPoolState,
+    PoolState,
     credential_for,
 )
 
@@ -22,7 +21,7 @@ A, B = credential_for("sk-secret-a"), credential_for("sk-secret-b")
 
 @pytest.fixture
 def state():
-    return MemoryPoolState()
+    return PoolState()
 
 
 @pytest.fixture
@@ -144,7 +143,7 @@ def test_the_failure_of_a_key_that_is_not_in_the_pool_is_nothing(pool, state):
 def test_taking_from_one_key_or_filling_first_writes_nothing(home, clock):
     for number, (strategy, keys) in enumerate([("round_robin", ["k"]), ("least_used", ["k"]), ("fill_first", "kl")]):
         path = home / f"{number}.json"
-        pool = CredentialPool("openai", keys, strategy, FilePoolState(path, clock), clock)
+        pool = CredentialPool("openai", keys, strategy, PoolState(path, clock), clock)
         pool.used(pool.take())
         pool.served(pool.take())
         assert not path.exists()
@@ -153,7 +152,7 @@ def test_taking_from_one_key_or_filling_first_writes_nothing(home, clock):
 def test_no_key_reaches_file_or_log(home, clock, caplog):
     caplog.set_level(logging.DEBUG)
     path = home / "state.json"
-    keys = CredentialPool("openai", [A.key, B.key], "least_used", FilePoolState(path, clock), clock)
+    keys = CredentialPool("openai", [A.key, B.key], "least_used", PoolState(path, clock), clock)
     for reason in ("auth", "rate_limit"):
         credential = keys.take()
         keys.used(credential)

@@ -14,12 +14,10 @@ from agent_core.providers.credentials import (
     FILE_NAME,
     KEPT,
     CredentialPool,
-    FilePoolState,
     KeyRecord,
-    MemoryPoolState,
+    PoolState,
     ProviderRecord,
     credential_for,
-    pool_state,
 )
 from tests.agent_core.providers.credentials.conftest import NOW
 
@@ -28,10 +26,10 @@ REQUESTS = """
 import sys
 from pathlib import Path
 from agent_core.providers.credentials import CredentialPool
-from agent_core.providers.credentials import FilePoolState
+from agent_core.providers.credentials import PoolState
 
 path, strategy, times = sys.argv[1:]
-state = FilePoolState(Path(path), lock_timeout=30)
+state = PoolState(Path(path), lock_timeout=30)
 pool = CredentialPool("openai", ["key-a", "key-b", "key-c"], strategy, state)
 for _ in range(int(times)):
     credential = pool.take()
@@ -52,9 +50,9 @@ import sys
 from pathlib import Path
 from agent_core.providers.credentials import credential_for
 from agent_core.providers.credentials import CredentialPool
-from agent_core.providers.credentials import FilePoolState
+from agent_core.providers.credentials import PoolState
 
-pool = CredentialPool("openai", ["key-a", "key-b"], "fill_first", FilePoolState(Path(sys.argv[1])))
+pool = CredentialPool("openai", ["key-a", "key-b"], "fill_first", PoolState(Path(sys.argv[1])))
 pool.failed(credential_for("key-a"), "rate_limit")
 """
 
@@ -64,8 +62,8 @@ def path(home):
     return home / FILE_NAME
 
 
-def state_in(path) -> FilePoolState:
-    return FilePoolState(path, lambda: NOW)
+def state_in(path) -> PoolState:
+    return PoolState(path, lambda: NOW)
 
 
 def rests(until: float = NOW + 60, touched: float = NOW):
@@ -91,7 +89,7 @@ def test_what_one_state_writes_another_one_reads(path):
 
 
 def test_a_key_that_failed_in_one_process_rests_in_another(path, other):
-    pool = CredentialPool("openai", [A.key, B.key], "fill_first", FilePoolState(path))
+    pool = CredentialPool("openai", [A.key, B.key], "fill_first", PoolState(path))
     assert pool.take() == A
     other(FAIL, path).result()
     assert pool.take() == B
@@ -118,7 +116,7 @@ def test_the_file_is_for_its_owner_alone_and_so_is_its_lock(path):
 
 def test_a_lock_that_is_not_to_be_had_leaves_the_pool_to_memory_with_one_line_in_the_log(path, other, caplog):
     seconds = [0.0]
-    state = FilePoolState(path, lambda: NOW, lambda: seconds[0], lock_timeout=0.05)
+    state = PoolState(path, lambda: NOW, lambda: seconds[0], lock_timeout=0.05)
     holder = other(HOLD, path)
     assert holder.line() == "held"
 
@@ -151,7 +149,7 @@ def test_what_others_wrote_meanwhile_and_what_memory_holds_become_one(path):
     blocked = path.parent / "blocked"
     blocked.write_text("a file where a directory should be")
     seconds = [0.0]
-    state = FilePoolState(blocked / FILE_NAME, lambda: NOW, lambda: seconds[0])
+    state = PoolState(blocked / FILE_NAME, lambda: NOW, lambda: seconds[0])
     ours = KeyRecord(uses=1, touched=NOW)
     state.update("openai", lambda record: record.with_key(A.id, ours).with_key(B.id, ours))
     assert state.read("openai").key(A.id).uses == 1
@@ -167,15 +165,14 @@ def test_what_others_wrote_meanwhile_and_what_memory_holds_become_one(path):
     assert (keys[A.id]["uses"], keys[B.id]["uses"]) == (1, 7)
 
 
-@pytest.mark.parametrize("make", [MemoryPoolState, lambda: pool_state(None)])
-def test_without_a_home_everything_is_in_memory(make):
-    state = make()
+def test_without_a_file_everything_is_in_memory():
+    state = PoolState()
     state.update("openai", rests())
     assert state.read("openai").key(A.id).until == NOW + 60
 
 
 def test_the_state_of_a_home_is_in_its_file(home, path):
-    pool_state(home).update("openai", lambda record: record.with_key(A.id, KeyRecord(touched=time.time())))
+    PoolState(home / FILE_NAME).update("openai", lambda record: record.with_key(A.id, KeyRecord(touched=time.time())))
     assert state_in(path).read("openai").keys
 
 
@@ -186,7 +183,7 @@ def test_a_change_that_changes_nothing_is_not_written(path):
 
 def test_keys_that_nobody_used_for_a_week_are_forgotten(path):
     week_ago = NOW - KEPT - 1
-    state = FilePoolState(path, lambda: NOW)
+    state = PoolState(path, lambda: NOW)
     state.update("old", rests(until=week_ago, touched=week_ago))
     state.update("resting", rests(until=NOW + 9, touched=week_ago))
     state.update("new", rests(until=0, touched=NOW))

@@ -12,7 +12,7 @@ from agent_core.providers.credentials import (
     STRATEGIES,
     CredentialPool,
     KeyRecord,
-    MemoryPoolState,
+    PoolState,
     ProviderRecord,
     credential_for,
 )
@@ -37,7 +37,7 @@ def taken(pool: CredentialPool, times: int) -> list[str]:
 @pytest.fixture
 def pool(clock):
     def pool(strategy: PoolStrategy, state=None) -> CredentialPool:
-        return CredentialPool("openai", KEYS, strategy, state or MemoryPoolState(), clock)
+        return CredentialPool("openai", KEYS, strategy, state or PoolState(), clock)
 
     return pool
 
@@ -69,13 +69,13 @@ def test_round_robin_goes_round_and_passes_over_keys_that_rest(pool):
 
 
 def test_round_robin_goes_on_in_another_session(pool):
-    state = MemoryPoolState()
+    state = PoolState()
     first, second = pool("round_robin", state), pool("round_robin", state)
     assert [*taken(first, 1), *taken(second, 1), *taken(first, 1)] == ["key-a", "key-b", "key-c"]
 
 
 def test_least_used_spreads_the_requests_evenly_and_knows_those_of_other_sessions(pool):
-    state = MemoryPoolState()
+    state = PoolState()
     first, second = pool("least_used", state), pool("least_used", state)
     counts = Counter(taken(first, 5) + taken(second, 7))
     assert counts == dict.fromkeys(KEYS, 3)
