@@ -34,7 +34,6 @@ _CHARS_A_TOKEN = 3
 _LEAST_CUT = 400
 _LATEST_GROUPS = 2
 _NO_SUMMARY = "-"
-_USUAL_CHARS, _LINE_TOKENS, _CALL_TOKENS = 4, 40, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +59,14 @@ class Drafting:
         """The tokens of what the model would be shown."""
         return self.measure(shown(self.messages, Omissions(), compaction))
 
-    def mild_size(self, tail: int) -> int:
-        """About the tokens that `mild` would come to, at a glance: most conversations that need more show it."""
-        base, start = self._mild_ends(tail)
-        return sum(map(_glance, self.messages[base.up_to : start])) + self.measure(self.messages[start:])
-
-    def size_of_mild(self, mild: Compaction, size: int) -> int:
-        """The tokens of what `mild` would show, where `size` is what is shown now: only what differs is measured."""
-        views = (shown(self.messages, Omissions(), compaction) for compaction in (self.before, mild))
-        changed = [(old, new) for old, new in zip(*views, strict=True) if old is not new]
-        return size - self.measure([old for old, _ in changed]) + self.measure([new for _, new in changed])
-
     def mild(self, tail: int) -> Compaction:
         """Old results and arguments shortened and old attachments left out; nothing more is replaced than before.
 
         Args:
             tail: tokens of the end that stays as it is.
         """
-        base, start = self._mild_ends(tail)
+        base = self.before or self._without_summary()
+        start = self._tail(max(base.up_to, base.head), tail, self.least)
         less = pruned(self.messages, base.up_to, start)
         words = last_words(self.messages)
         return replace(
@@ -120,11 +109,6 @@ class Drafting:
             cuts |= self._cuts([position for position in visible if position not in protected], tail, cuts)
         return replace(draft, cuts=cuts)
 
-    def _mild_ends(self, tail: int) -> tuple[Compaction, int]:
-        """What is gone on from, and where the end begins that stays as it is."""
-        base = self.before or self._without_summary()
-        return base, self._tail(max(base.up_to, base.head), tail, self.least)
-
     def _without_summary(self) -> Compaction:
         head = head_end(self.messages, self.starts, self.head)
         return Compaction(head, head, "")
@@ -145,14 +129,6 @@ class Drafting:
             for position in positions
             if len(text_of(self.messages[position]["content"])) > limit
         }
-
-
-def _glance(message: Message) -> int:
-    size = len(text_of(message["content"])) // _USUAL_CHARS
-    calls = message.get("tool_calls", ())
-    if message["role"] == "tool":
-        return min(size, _LINE_TOKENS)
-    return size + sum(min(len(call["function"]["arguments"]) // _USUAL_CHARS, _CALL_TOKENS) for call in calls)
 
 
 # Keeps a session from being compressed again and again for nothing.
@@ -211,24 +187,6 @@ _LEAST_TAIL = 200
 
 
 @dataclass(frozen=True, slots=True)
-class CompressionSettings:
-    """How a conversation is compressed.
-
-    Attributes:
-        threshold: the share of the window, without what is reserved for the answer, from which on it is compressed.
-        target_ratio: the share of that which the latest messages keep.
-        protect_first_n: messages at the beginning that stay, with what belongs to them. The first compression of a
-            session says which: they begin each request that the server has cached.
-        protect_last_n: messages at the end that stay, unless they are too large.
-    """
-
-    threshold: float = 0.75
-    target_ratio: float = 0.2
-    protect_first_n: int = 1
-    protect_last_n: int = 6
-
-
-@dataclass(frozen=True, slots=True)
 class _Aim:
     """How large the request may be: `limit` what the model takes, `due` where a compression begins, `most` after."""
 
@@ -248,13 +206,13 @@ class ContextCompressor:
 
     def __init__(
         self,
-        settings: CompressionSettings | None = None,
+        settings: CompressionPart | None = None,
         *,
         session_id: str = "",
         clean: Redact = redact,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._settings = settings or CompressionSettings()
+        self._settings = settings or CompressionPart()
         self._session_id = session_id
         self._clean = clean
         self._clock = clock
@@ -334,9 +292,9 @@ class ContextCompressor:
         most = aim.most - fixed
         tail = max(min(int(self._settings.target_ratio * aim.due), most - budget.facts - budget.prose), _LEAST_TAIL)
         enough = min(most, int(_PRUNED_ENOUGH * aim.due) - fixed)
-        if request.reason != "asked" and drafting.mild_size(tail) <= enough:
+        if request.reason != "asked":
             mild = drafting.mild(tail)
-            after = drafting.size_of_mild(mild, size)
+            after = drafting.size(mild)
             if after < size and after <= enough:
                 return Recorded(mild), after
         draft = _fitting(drafting, most - budget.facts - budget.prose, tail)
@@ -399,21 +357,11 @@ MakeEngine = Callable[[CompressionPart, str, Redact], ContextEngine]
 """Makes the engine of a session: of the settings, the session's id, and what takes secrets out of text."""
 
 
-def _compressor(settings: CompressionPart, session_id: str, clean: Redact) -> ContextEngine:
-
-    return ContextCompressor(
-        CompressionSettings(
-            threshold=settings.threshold,
-            target_ratio=settings.target_ratio,
-            protect_first_n=settings.protect_first_n,
-            protect_last_n=settings.protect_last_n,
-        ),
-        session_id=session_id,
-        clean=clean,
+ENGINES: dict[str, MakeEngine] = {
+    DEFAULT_ENGINE: lambda settings, session_id, clean: ContextCompressor(
+        settings, session_id=session_id, clean=clean
     )
-
-
-ENGINES: dict[str, MakeEngine] = {DEFAULT_ENGINE: _compressor}
+}
 """Who makes an engine, by name. Plugins that bring one put themselves here."""
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.compaction.compactor import CompressionSettings, ContextCompressor
+from agent_core.compaction.compactor import ContextCompressor
 from agent_core.compaction.engine import CompressionRequest, Prose, WindowUse
 from agent_core.compaction.tokens import TokenMeter
 from agent_core.compaction.view import shown
 from agent_core.errors import TurnInterrupted
 from agent_core.messages import assistant_message, repaired, text_of, user_message
 from agent_core.model_request.history_filter import Omissions
+from agent_core.settings.sections import CompressionPart
 from tests.support.histories import long_history
 
 PROSE = "### Done\nThe order list was sorted; its tests pass.\n### Next\nThe port is still to be changed to 8443."
@@ -47,7 +48,7 @@ def test_it_is_due_from_the_threshold_on_of_what_the_answer_leaves(engine):
     assert engine.is_due(WindowUse(75_000, FIXED, 100_000))
     assert engine.is_due(WindowUse(60_000, FIXED, 100_000, reserved=20_000))
     assert not engine.is_due(WindowUse(30_000, FIXED, 100_000, reserved=90_000))
-    assert ContextCompressor(CompressionSettings(threshold=0.5)).is_due(WindowUse(50_000, FIXED, 100_000))
+    assert ContextCompressor(CompressionPart(threshold=0.5)).is_due(WindowUse(50_000, FIXED, 100_000))
 
 
 def test_where_the_window_is_not_known_nothing_is_due_until_a_request_was_refused(engine, messages):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent_core.compaction.compactor import CompressionSettings, ContextCompressor
+from agent_core.compaction.compactor import ContextCompressor
 from agent_core.compaction.engine import CompressionRequest, Prose, WindowUse
 from agent_core.compaction.tokens import TokenMeter
 from agent_core.compaction.view import last_words, shown
@@ -20,6 +20,7 @@ from agent_core.providers.bedrock import to_converse
 from agent_core.providers.chat_completions import to_wire
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.responses import CODEX_RESPONSES
+from agent_core.settings.sections import CompressionPart
 from tests.support.histories import histories
 from tests.support.strict_protocols import anthropic_problems, bedrock_problems, chat_problems, responses_problems
 
@@ -49,7 +50,7 @@ def view(messages, compaction):
 def compressed(messages, window, reason="preflight", answer=None, before=None, engine=None):
     measure = TokenMeter().measure("p:m")
     use = WindowUse(FIXED + measure(view(messages, before)), FIXED, window)
-    engine = engine or ContextCompressor(CompressionSettings(protect_last_n=2))
+    engine = engine or ContextCompressor(CompressionPart(protect_last_n=2))
     request = CompressionRequest(messages, before, use, measure, reason)
     made = engine.compress(request, lambda _: None if answer is None else Prose(answer, "p:small"))
     return None if made is None else made.compaction
@@ -132,7 +133,7 @@ def test_with_more_messages_the_view_only_grows(messages, window, words):
 @quick
 @given(histories(), histories(prefix="second"), st.integers(600, 4_000), ANSWERS)
 def test_a_second_compression_goes_on_from_the_first(first, second, window, answer):
-    engine = ContextCompressor(CompressionSettings(protect_last_n=2))
+    engine = ContextCompressor(CompressionPart(protect_last_n=2))
     before = compressed(first, window, "overflow", answer, engine=engine)
     if before is None:
         return

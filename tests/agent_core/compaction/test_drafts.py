@@ -72,15 +72,6 @@ def test_sizes_are_of_what_the_model_would_be_shown():
     assert drafts.size(None) == whole
     mild = drafts.mild(1010)
     assert drafts.size(mild) == measure(shown(messages, Omissions(), mild)) < whole
-    assert drafts.size_of_mild(mild, whole) == drafts.size(mild)
-    assert drafts.size_of_mild(mild, whole + 500) == drafts.size(mild) + 500
-
-
-def test_the_size_of_a_mild_one_is_seen_at_a_glance():
-    # A line for each large result, a quarter of the letters of all else, and the tail as it is.
-    assert drafting(history()).mild_size(1010) == 40 + 1 + 1 + 60 + 40 + 1 + 1005
-    small = [user_message("12345678"), *round_of("a", 100, '{"a": "b"}'), *round_of("c")]
-    assert drafting(small, head=0).mild_size(1000) == 2 + 2 + 25 + 1000
 
 
 def test_a_severe_one_replaces_all_between_head_and_tail():
