@@ -63,6 +63,11 @@ class Verdict:
         """An everyday command would ask although a sandbox is active."""
         return _RANKS[self.level] >= _RANKS["dangerous"] and self.entry.label in {"safe", "ordinary"}
 
+    @property
+    def is_unread(self) -> bool:
+        """A false alarm for a script in a language that nobody reads: such a script asks, whatever it does."""
+        return self.is_false_alarm and self.why.endswith("script that is not read")
+
     def __str__(self) -> str:
         shown = self.entry.command.replace("\n", "⏎")
         return f"{shown}   → {self.level}{f' ({self.why})' if self.why else ''}"

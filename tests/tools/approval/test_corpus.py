@@ -24,7 +24,9 @@ def test_the_corpus_is_classified_as_labelled(verdicts):
 
 def test_everyday_commands_hardly_ever_ask_where_a_sandbox_is_active(verdicts):
     asking = [verdict for verdict in verdicts if verdict.is_false_alarm]
-    assert len(asking) <= len(EVERYDAY) // 100, _listed(f"false alarms of {len(EVERYDAY)}", asking)
+    others = [verdict for verdict in asking if not verdict.is_unread]
+    assert not others, _listed("false alarms", others)
+    assert len(asking) <= len(ENTRIES) // 100, _listed(f"false alarms of {len(ENTRIES)}", asking)
 
 
 def test_most_commands_that_only_read_are_proven_safe(verdicts):

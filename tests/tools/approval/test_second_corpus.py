@@ -18,4 +18,5 @@ def test_each_is_judged_as_its_label_says(path: Path) -> None:
     with at_home():
         verdicts = judge(load_file(path))
     assert verdicts
-    assert [str(each) for each in verdicts if each.is_missed or each.is_false_alarm] == []
+    wrong = [each for each in verdicts if each.is_missed or (each.is_false_alarm and not each.is_unread)]
+    assert [str(each) for each in wrong] == []

@@ -62,15 +62,19 @@ from tools.approval.commands.harmless import is_harmless
 from tools.approval.commands.scripts.awk_sed import judge_awk, judge_sed
 from tools.approval.commands.scripts.effects import (
     HIDDEN,
-    INLINE,
-    ORDINARY,
     SAFE,
     TOO_MUCH,
     Effects,
     ScriptVerdict,
     dangerous,
 )
-from tools.approval.commands.scripts.inline import Script, app_scripts, module_run_by, scripts_of
+from tools.approval.commands.scripts.inline import (
+    Script,
+    app_scripts,
+    commands_called,
+    module_run_by,
+    scripts_of,
+)
 
 # The texts that patterns are searched in: the programs that the grammar has read. What it cannot read is cut by hand,
 # as written and without its disguises. Separators inside quotes cut as well, so that a text may show more commands
@@ -346,7 +350,6 @@ def _of_doubt(doubt: Doubt) -> Finding:
 # What a script inside it would do.
 
 _Judge = Callable[[str, Effects], ScriptVerdict]
-_UNTOLD = Finding("dangerous", "inline script", INLINE)
 _VERSION = re.compile(r"[\d.]+$")
 _ONLY_UNKNOWN = re.compile(rf"[\s;{UNKNOWN}]*{UNKNOWN}[\s;{UNKNOWN}]*")
 
@@ -364,6 +367,7 @@ _SAME_LANGUAGE = {
     "trino": "sql", "presto": "sql", "hive": "sql", "beeline": "sql", "isql": "sql", "sqlplus": "sql",
     "impala-shell": "sql",
 }  # fmt: skip
+_CALLED = {"javascript": "JavaScript", "php": "PHP", "powershell": "PowerShell", "applescript": "AppleScript"}
 
 
 def judge_script(
@@ -389,17 +393,13 @@ def judge_script(
         return SAFE
     if _ONLY_UNKNOWN.fullmatch(source):
         return dangerous(HIDDEN)
-    if judge is None:
-        return dangerous(_UNTOLD)
     try:
-        verdict = judge(source, Effects(classify, cwd, roots))
+        return judge(source, Effects(classify, cwd, roots))
     except RecursionError:
         return dangerous(TOO_MUCH)
-    # These talk to a server whatever they are told.
-    return ORDINARY if verdict.level == "safe" and name in {"mongo", "mongosh"} else verdict
 
 
-def _judge_of(name: str, *, isolated: bool) -> _Judge | None:
+def _judge_of(name: str, *, isolated: bool) -> _Judge:
     """Who reads the language. Most commands hold no script: what nothing else needs is loaded with the first one."""
     match name:
         case "python":
@@ -414,12 +414,16 @@ def _judge_of(name: str, *, isolated: bool) -> _Judge | None:
             from tools.approval.commands.scripts.sql import judge_sql  # noqa: PLC0415
 
             return judge_sql
-        case "javascript" | "perl" | "ruby" | "php" | "lua" | "r":
-            from tools.approval.commands.scripts.code_languages import LANGUAGES  # noqa: PLC0415
-            from tools.approval.commands.scripts.code_reader import judge_code  # noqa: PLC0415
+    return lambda source, effects: _judge_unread(name, source, effects)
 
-            return lambda source, effects: judge_code(LANGUAGES[name], source, effects)
-    return None
+
+def _judge_unread(name: str, source: str, effects: Effects) -> ScriptVerdict:
+    """A script in another language asks, whatever it does; the commands that it plainly runs are named."""
+    called = f"{'an' if name == 'r' or name[0] in 'aeio' else 'a'} {_CALLED.get(name, name.capitalize())}"
+    effects.add(Finding("dangerous", "inline script", f"runs {called} script that is not read"))
+    for command in commands_called(source):
+        effects.runs(command)
+    return effects.verdict
 
 
 # The judgement.

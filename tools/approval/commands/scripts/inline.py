@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -439,7 +440,10 @@ _SYSTEM_CALL = re.compile(
     r"|(?:^|[\n;])\s*!(?P<bang>[^\n]+)",
     re.DOTALL,
 )
-_DELETING_CALL = re.compile(r"\b(?:delete|unlink|rmdir|remove|rmtree|rm)\s*\(\s*['\"]")
+_DELETING_CALL = re.compile(
+    r"\b(?:(?P<one>(?<!\.)delete|unlink|unlinkSync)|rmdir|remove|rmtree|remove_tree|rm_rf?|rm|(?:rm|rmdir|remove)Sync)\s*\(\s*"
+    r"(?P<quote>['\"])(?:(?P<path>[^'\"]+)(?P=quote)\s*[,)])?"
+)
 _MACROS = re.compile(r"%\((?P<line>.*)\)|%\{lua:(?P<lua>.*)\}", re.DOTALL)
 
 
@@ -490,8 +494,12 @@ def _macros(given: tuple[str, ...]) -> Iterator[Script]:
 def _calling(arguments: tuple[Argument, ...]) -> Iterator[Script]:
     """Commands and deletions in a text of a language that nobody here reads."""
     for one in sort_words(arguments, "eEcx", _GIVE_TEXT).values(*_GIVE_TEXT):
-        yield from (
-            Script("shell", found["line"] or found["bang"]) for found in _SYSTEM_CALL.finditer(one.text[:_MAX_CHARS])
-        )
-        if _DELETING_CALL.search(one.text[:_MAX_CHARS]):
-            yield Script("shell", f"rm -- {UNKNOWN}")
+        yield from (Script("shell", command) for command in commands_called(one.text))
+
+
+def commands_called(text: str) -> Iterator[str]:
+    """What a text of a language that nobody here reads plainly gives to a shell, or deletes."""
+    start = text[:_MAX_CHARS]
+    yield from (found["line"] or found["bang"] for found in _SYSTEM_CALL.finditer(start))
+    for found in _DELETING_CALL.finditer(start):
+        yield f"rm {'' if found['one'] else '-rf '}-- {shlex.quote(found['path'] or UNKNOWN)}"

@@ -7,7 +7,7 @@ from tests.support.each import each
 from tools.approval.commands.bash.reading import UNKNOWN
 from tools.approval.commands.classification import judge_script
 
-LANGUAGES = ("python", "node", "perl", "ruby", "php", "lua", "R", "awk", "sed", "psql")
+LANGUAGES = ("python", "node", "awk", "sed", "psql")
 # Parts that end and begin texts, comments, code, and each other's.
 PIECES = st.sampled_from([
     "'", '"', "`", "\\", "/", "#", "//", "--", "/*", "*/", "${", "#{", "@{[", "}", "{", "(", ")", "[", "]", "\n", ";",
@@ -18,14 +18,9 @@ PIECES = st.sampled_from([
     "[/", "for x in y:",
 ])  # fmt: skip
 SAFE = {
-    "python": "print(1)", "node": "console.log(1)", "perl": "print 1", "ruby": "puts 1", "php": "echo 1;",
-    "lua": "print(1)", "R": "print(1)", "awk": "{print $1}", "sed": "s/a/b/",
-}  # fmt: skip
-DANGEROUS = {
-    "python": "import os; os.remove('a')", "node": "require('fs').rmSync('a')", "perl": "unlink 'a'",
-    "ruby": "File.delete('a')", "php": "unlink('a');", "lua": "os.remove('a')", "R": "unlink('a')",
-    "awk": 'BEGIN{system("rm a")}', "sed": "1e rm a",
-}  # fmt: skip
+    "python": "print(1)", "awk": "{print $1}", "sed": "s/a/b/",
+}
+DANGEROUS = {"python": "import os; os.remove('a')", "awk": 'BEGIN{system("rm a")}', "sed": "1e rm a"}
 
 
 @settings(max_examples=60, deadline=None)
@@ -57,6 +52,46 @@ def test_a_script_of_nothing_but_what_only_the_shell_knows_is_dangerous(language
 @each("language", LANGUAGES)
 def test_long_and_nested_scripts_are_answered_in_bounded_time(language: str, part: str):
     assert judge_script(language, part * (20_000 // len(part))).level in {"safe", "ordinary", "dangerous"}
+
+
+@each(
+    ("program", "says"),
+    [
+        ("node", "runs a JavaScript script that is not read"),
+        ("perl", "runs a Perl script that is not read"),
+        ("ruby", "runs a Ruby script that is not read"),
+        ("php", "runs a PHP script that is not read"),
+        ("Rscript", "runs an R script that is not read"),
+        ("elixir", "runs an Elixir script that is not read"),
+    ],
+)
+def test_a_script_in_another_language_asks_and_says_which(program: str, says: str):
+    found = judge_script(program, "1 + 1")
+    assert (found.level, found.why) == ("dangerous", says)
+
+
+@each(
+    ("program", "source", "why"),
+    [
+        ("node", "require('child_process').execSync('rm -rf docs')", "deletes directories"),
+        ("perl", "system 'git push'", "git"),
+        ("php", "unlink('a.txt')", "delet"),
+        ("ruby", "FileUtils.rm_rf('docs')", "deletes directories"),
+    ],
+)
+def test_the_commands_and_deletions_that_it_plainly_tells_are_named(program: str, source: str, why: str):
+    found = judge_script(program, source)
+    assert any(why in one.why for one in found.findings)
+
+
+@each("source", ["use File::Path; rmtree('/')", "system('rm -rf /')"])
+def test_what_is_never_done_is_not_done_by_them_either(source: str):
+    assert judge_script("perl", source).level == "forbidden"
+
+
+@each("source", ["unlink('/etc/' . $f)", "print 'rm -rf /'", "rmtree($x)"])
+def test_what_it_only_may_do_asks(source: str):
+    assert judge_script("perl", source).level == "dangerous"
 
 
 def test_an_empty_script_does_nothing():
