@@ -347,6 +347,7 @@ class Observation:
         told = foreseen(
             spec.command,
             spec.cwd,
+            roots,
             environment=_environment(spec),
             max_paths=self._limits.max_foreseen,
             max_seconds=max(_FORESIGHT_SECONDS, self._limits.max_seconds / 5),

@@ -23,8 +23,8 @@ from pathlib import Path
 
 from tools.approval.commands.bash.reading import UNKNOWN, Argument, Invocation, git_words, sets_git_up
 from tools.approval.persistence_paths import is_git_name, run_later
+from tools.changes.command_targets import CommandLine, sorted_arguments
 from tools.changes.facts import ObservationLimits
-from tools.changes.read_only import CommandLine, sorted_arguments
 from tools.changes.scan import is_generated
 from tools.environments.git import Git, Repository, borrowed, find_repository
 from tools.environments.persistence_paths import MOST_BYTES, all_settings, read_file, runs_the_same

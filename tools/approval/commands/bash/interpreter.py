@@ -16,6 +16,7 @@ from tools.approval.commands.bash.reading import (
     INHERITED,
     MAX_CHARS,
     MAX_VALUES,
+    MAX_WITH_DOCUMENTS,
     NO_GRAMMAR,
     NOT_BASH,
     TOO_MUCH,
@@ -240,6 +241,10 @@ class Statements:
         has_list = any(child.type == "in" for child in node.children)
         values = tuple(self._loop_values(raws if has_list else ['"$@"']))
         scope = self._shell.scope
+        if name.isupper():
+            # Programs may look at it: `for PATH in …`.
+            frame = self._shell.frame
+            self._shell.emit(Call((), assignments=((name, Argument(UNKNOWN)),), via=frame.via, cwd=scope.cwd))
 
         def once() -> None:
             scope.variables[name] = values or (UNKNOWN,)
@@ -400,9 +405,11 @@ class Shell:
 
     def run(self, text: str) -> str | None:
         """Read a script. Returns what it prints, where that is known."""
-        if len(text) > MAX_CHARS:
+        if len(text) > MAX_WITH_DOCUMENTS:
             raise TooMuch
         skeleton = skeleton_of(text, self.sink.budget, self.frame.depth)
+        if len(skeleton.text) > MAX_CHARS:
+            raise TooMuch
         tree = parse(skeleton.mask)
         if skeleton.is_broken or tree.has_error or "\0" in text:
             self.doubt(NOT_BASH)
@@ -578,7 +585,7 @@ def _positional(call: Call) -> tuple[str, ...] | None:
     return tuple(word.text if word.is_known else word.text.replace("*", UNKNOWN) for word in call.arguments)
 
 
-def read_command(command: str, cwd: Path | None = None) -> Reading:
+def read_command(command: str, cwd: Path | None = None, *, home: str | None = None) -> Reading:
     """Read `command` as bash would: which programs it may run, and what cannot be known.
 
     Nothing runs and the disk is not looked at. Every text can be read, in bounded time: what is too long or too
@@ -587,11 +594,16 @@ def read_command(command: str, cwd: Path | None = None) -> Reading:
     Args:
         command: what is given to `bash -c`.
         cwd: the absolute directory it starts in; None where it is not known.
+        home: the value of HOME; the process's own when None.
     """
     sink = Sink(Budget())
     frame = Frame()
+    scope = Scope(cwd=str(cwd) if cwd else None)
+    if home is not None:
+        scope.set("HOME", home)
+        scope.exported = frozenset({"HOME"})
     try:
-        Shell(Scope(cwd=str(cwd) if cwd else None), sink, frame).run(command)
+        Shell(scope, sink, frame).run(command)
         read_rest(sink, frame)
     except (TooMuch, RecursionError):
         sink.doubt(TOO_MUCH)

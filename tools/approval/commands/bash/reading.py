@@ -142,7 +142,9 @@ FORK_BOMB = "starts itself again and again"
 
 # How much may be read of a command before it counts as unreadable.
 
+# Heredocs come on top: programs write large files with them.
 MAX_CHARS = 1 << 16
+MAX_WITH_DOCUMENTS = 1 << 18
 MAX_DEPTH = 24
 MAX_INVOCATIONS = 400
 MAX_WORDS = 4000

@@ -439,9 +439,7 @@ class Scanner(Lexer):
             lines = []
             while self._at < len(self.raw):
                 self.budget.spend()
-                end = self._line_end()
-                line = self.raw[self._at : end]
-                self._at = min(end + 1, len(self.raw))
+                line = self._document_line(joins=not is_quoted)
                 line = line.lstrip("\t") if strips_tabs else line
                 if line == delimiter:
                     break
@@ -450,6 +448,19 @@ class Scanner(Lexer):
         if ends_command and not _ENDS_CASE.match(self.raw, self._at):
             # The grammar loses sight of a line's end behind a longer pipe.
             self._mask[place] = ";"
+
+    def _document_line(self, *, joins: bool) -> str:
+        """The next line of a heredoc; one that goes on in the next (`joins`) is no delimiter for itself."""
+        line = ""
+        while self._at < len(self.raw):
+            end = self._line_end()
+            line += self.raw[self._at : end]
+            self._at = min(end + 1, len(self.raw))
+            if not joins or (len(line) - len(line.rstrip("\\"))) % 2 == 0:
+                break
+            line = line[:-1]
+            self.budget.spend()
+        return line
 
     def _operator(self) -> None:
         operator = _OPERATOR.match(self.raw, self._at)

@@ -265,10 +265,6 @@ reader could follow."""
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=([\s\S]*)", re.ASCII)
 _MAX_SUBCOMMAND_PLACE = 4
-_MAX_WRAPPERS = 16
-
-Words = tuple[str | None, ...]
-"""Words of a command; None stands for what only the shell can know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,25 +324,6 @@ def peeled(arguments: tuple[Argument, ...], wrapper: Wrapper) -> Peeled | None:
         tuple(parsing.values),
         parsing.is_unsure,
     )
-
-
-def unwrapped(words: Words) -> Words:
-    """The command that runs in the end: `sudo env A=1 rm x` is `rm x`."""
-    for _ in range(_MAX_WRAPPERS):
-        name = (words[0] or "").rpartition("/")[2] if words else ""
-        wrapper = WRAPPERS.get(name)
-        inner = () if wrapper is None else wrapped_by(wrapper, words[1:])
-        if not inner:
-            break
-        words = inner
-    return words
-
-
-def wrapped_by(wrapper: Wrapper, words: Words) -> Words:
-    """The command that a wrapper with these arguments runs; empty where it is none."""
-    arguments = tuple(Argument(UNKNOWN, splits=True) if word is None else Argument(word) for word in words)
-    parts = peeled(arguments, wrapper)
-    return words[len(words) - len(parts.rest) :] if parts is not None and parts.rest else ()
 
 
 def _subcommand(arguments: tuple[Argument, ...], wrapper: Wrapper) -> int | None:

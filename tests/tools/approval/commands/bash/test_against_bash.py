@@ -21,6 +21,8 @@ SCRIPTS = (
 """,
     "show a\\\nb \"c\\\nd\" 'e\\\nf'",
     "show a \\\n b",
+    ": <<EOF\nfoo\\\nEOF\nshow a\nEOF\nshow b",
+    ": <<'EOF'\nfoo\\\nEOF\nshow a",
     "show a$IFS'b' x${IFS}y",
     "show r''m r\"\"m r\\m",
     "x=rm; show $x \"$x\" '$x' ${x} \"${x}y\" $x'y'",

@@ -394,3 +394,8 @@ def test_the_grammar_is_loaded_when_the_first_command_is_read() -> None:
     )
 
     subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[5])
+
+
+def test_a_loop_over_a_variable_that_programs_see_is_told() -> None:
+    calls = _read("for PATH in ./x; do ls; done").invocations
+    assert [name for call in calls for name, _ in call.assignments] == ["PATH"]
