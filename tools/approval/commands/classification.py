@@ -370,9 +370,7 @@ _SAME_LANGUAGE = {
 _CALLED = {"javascript": "JavaScript", "php": "PHP", "powershell": "PowerShell", "applescript": "AppleScript"}
 
 
-def judge_script(
-    language: str, source: str, cwd: Path | None = None, roots: tuple[Path, ...] = (), *, isolated: bool = False
-) -> ScriptVerdict:
+def judge_script(language: str, source: str, cwd: Path | None = None, roots: tuple[Path, ...] = ()) -> ScriptVerdict:
     """How far a script reaches. Never raises.
 
     Args:
@@ -380,7 +378,6 @@ def judge_script(
         source: the script, `UNKNOWN` in it where only the shell knows what stands there.
         cwd: where it runs; None: unknown.
         roots: what the session may change.
-        isolated: a script of Python that looks for no module in its directory (`python -I`).
 
     Returns:
         safe: proven to compute, print and read ordinary files; ordinary: nothing dangerous shows, so that the sandbox
@@ -388,7 +385,7 @@ def judge_script(
     """
     name = language.rpartition("/")[2].lower()
     name = _VERSION.sub("", name) or name
-    judge = _judge_of(_SAME_LANGUAGE.get(name, name), isolated=isolated)
+    judge = _judge_of(_SAME_LANGUAGE.get(name, name))
     if not source.strip():
         return SAFE
     if _ONLY_UNKNOWN.fullmatch(source):
@@ -399,13 +396,13 @@ def judge_script(
         return dangerous(TOO_MUCH)
 
 
-def _judge_of(name: str, *, isolated: bool) -> _Judge:
+def _judge_of(name: str) -> _Judge:
     """Who reads the language. Most commands hold no script: what nothing else needs is loaded with the first one."""
     match name:
         case "python":
             from tools.approval.commands.scripts.python_reader import judge_python  # noqa: PLC0415
 
-            return lambda source, effects: judge_python(source, effects, isolated=isolated)
+            return judge_python
         case "awk":
             return judge_awk
         case "sed":

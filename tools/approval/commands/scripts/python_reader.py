@@ -29,7 +29,6 @@ from tools.approval.commands.scripts.python_tables import (
     ALWAYS,
     EVALUATORS,
     GETTERS,
-    HARMLESS_METHODS,
     HIDING_ATTRIBUTES,
     LIKE_A_COMMAND,
     METHODS,
@@ -37,15 +36,12 @@ from tools.approval.commands.scripts.python_tables import (
     POWERFUL,
     REMOVING_PREFIXES,
     REPLACERS,
-    RUN_FILES,
     SENDS_WITH,
     SHELLS,
     SQL_METHODS,
     STARTERS,
     TRICKS,
     WRITERS,
-    may_import,
-    may_use,
 )
 from tools.approval.commands.scripts.python_values import Call, Names, calls_of, text_of
 from tools.approval.commands.scripts.sql import judge_sql
@@ -85,7 +81,6 @@ def look_at_file(thing: str, call: Call, effects: Effects) -> bool:
         return False
     elif thing in _READERS:
         effects.reads(call.text(0))
-        effects.doubt()
     else:
         return False
     return True
@@ -97,19 +92,14 @@ def _first_text(call: Call) -> str:
 
 def _open(path: str, call: Call, place: int, effects: Effects) -> None:
     mode = call.text(place) if len(call.node.args) > place else call.keyword_text("mode") or "r"
-    if "opener" in call.keywords:
-        effects.doubt()
     if UNKNOWN in mode or any(letter in mode for letter in "wax+cn"):
         effects.writes(path)
-    elif path.isdigit():
-        effects.doubt()  # a descriptor
-    else:
+    elif not path.isdigit():  # which is a descriptor
         effects.reads(path)
 
 
 def _open_low(call: Call, effects: Effects) -> None:
     flags = ast.dump(call.node.args[1]) if len(call.node.args) > 1 else ""
-    effects.doubt()
     if any(flag in flags for flag in _WRITING_FLAGS) or not flags:
         effects.writes(call.text(0))
     else:
@@ -121,7 +111,6 @@ def _open_low(call: Call, effects: Effects) -> None:
 
 def look_at_start(thing: str, call: Call, effects: Effects, names: Names) -> None:
     """Note what is started by calling `thing`."""
-    effects.doubt()
     if call.is_set("start_new_session") or call.is_set("preexec_fn") or call.is_set("process_group"):
         effects.add(LEAVES)
     folder = effects.folder
@@ -176,9 +165,6 @@ def _replace(thing: str, call: Call, effects: Effects) -> None:
 # The reader.
 
 _MAX_DEPTH = 6
-_OPEN_VARIABLES = re.compile(
-    r"HOME|PATH|USER|LANG|PWD|SHELL|TERM|TZ|LOGNAME|VIRTUAL_ENV|CONDA_PREFIX|CI|PYTHONPATH|EDITOR"
-)
 _SECRET_VARIABLES = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|PRIVATE", re.IGNORECASE)
 # Strings that are looked at or printed, not opened.
 _ONLY_TEXT = frozenset(
@@ -190,6 +176,8 @@ _PASSES_MODULES = frozenset({
     "callable",
     "inspect.getsource", "inspect.signature", "inspect.getdoc", "inspect.getfile", "inspect.getmembers",
 })  # fmt: skip
+# Where such a thing is given to others, nobody sees what is done with it.
+_HIDE_WHAT_IS_DONE = POWERFUL | TRICKS | SHELLS | STARTERS | REPLACERS.keys()
 _ADDRESS = re.compile(r"(?i)(?:https?|wss?|ftp)://")
 
 
@@ -224,14 +212,12 @@ class Reader:
             self._look_at(node)
         for call in self._sends:
             self._look_at_sending(call)
-        if not self._effects.is_proven:
-            self._look_for_secrets(nodes)
+        self._look_for_secrets(nodes)
 
     def _folder(self, nodes: list[ast.AST]) -> None:
         """Where the script moves to: names without a folder are below it from then on."""
         for node in nodes:
             if isinstance(node, ast.Call) and "os.chdir" in self._names.things_of(node.func) and node.args:
-                self._effects.doubt()
                 self._effects.folder = text_of(node.args[0], self._names)
 
     # what is called
@@ -242,12 +228,6 @@ class Reader:
             is_known = self._look_at_thing(thing, call) or is_known
         if call.method and not is_known:
             self._look_at_method(call)
-        elif not call.things and not call.method and not self._is_own(call):
-            self._effects.doubt()
-
-    def _is_own(self, call: Call) -> bool:
-        """Whether it is a function of the script, or a value that is called: both were looked at."""
-        return isinstance(call.node.func, ast.Name) and self._names.is_bound(call.node.func.id)
 
     def _look_at_thing(self, thing: str, call: Call) -> bool:
         """Note what calling `thing` does; False where it is not in the tables."""
@@ -260,33 +240,20 @@ class Reader:
         elif thing in LIKE_A_COMMAND:
             self._do_like(thing, call)
         elif thing in ALWAYS:
-            effects.doubt()
             effects.add(BOMB if thing == "os.fork" and self._is_endless(call) else ALWAYS[thing])
         elif thing in GETTERS or thing in POSTERS:
-            effects.doubt()
             self._sends.append(call)
         elif thing in {"os.kill", "os.chmod", "os.lchmod", "pathlib.Path().chmod"}:
             self._change(thing, call)
         elif look_at_file(thing, call, effects):
             self._has_read = True
-        elif not self._reach(thing, call):
-            if not may_use(thing):
-                effects.doubt()
-            return may_use(thing) and "()" not in thing
-        return True
-
-    def _reach(self, thing: str, call: Call) -> bool:
-        """Note what is reached by its name: modules, attributes, variables, files with code."""
-        if thing in RUN_FILES:
-            self._effects.doubt()
         elif thing in {"getattr", "setattr", "delattr"}:
             self._reach_by_name(call)
         elif thing in {"os.environ.get", "os.getenv", "os.environ.pop"}:
             self._show_variable(call.text(0))
         elif thing == "__import__" or thing.startswith("importlib."):
-            self._effects.doubt()
             if not call.node.args or UNKNOWN in call.text(0):
-                self._effects.add(HIDDEN)
+                effects.add(HIDDEN)
         else:
             return False
         return True
@@ -297,7 +264,6 @@ class Reader:
         if call.owner is not None and thing.startswith("pathlib.Path()."):
             values = (text_of(call.owner, self._names), *values)
         known = values[: like.needs]
-        self._effects.doubt()
         if like.needs and (len(known) < like.needs or any(value.startswith(UNKNOWN) for value in known)):
             for value in known:
                 self._effects.reads(value)
@@ -307,7 +273,6 @@ class Reader:
     def _change(self, thing: str, call: Call) -> None:
         if thing == "os.kill":
             # Signal 0 only asks whether the process is there.
-            self._effects.doubt()
             if call.text(1) != "0":
                 self._effects.does("kill -{1} -- {0}", call.text(0), call.text(1), at_least=ENDS)
             return
@@ -327,7 +292,6 @@ class Reader:
     def _evaluate(self, call: Call) -> None:
         text = call.text(0)
         if UNKNOWN in text or self._depth >= _MAX_DEPTH:
-            self._effects.doubt()
             self._effects.add(HIDDEN)
         else:
             self._again(text)
@@ -337,29 +301,18 @@ class Reader:
         owners = self._names.things_of(call.node.args[0]) if call.node.args else frozenset[str]()
         name = call.text(1)
         if name in HIDING_ATTRIBUTES or (UNKNOWN in name and owners & POWERFUL):
-            self._effects.doubt()
             self._effects.add(HIDDEN)
-        elif UNKNOWN in name or not all(may_use(f"{owner}.{name}") for owner in owners) or not owners:
-            self._effects.doubt()
 
     def _show_variable(self, name: str) -> None:
-        if _OPEN_VARIABLES.fullmatch(name):
-            return
-        self._effects.doubt()
         if _SECRET_VARIABLES.search(name):
             self._effects.add(SHOWS_VARIABLES)
 
     def _look_at_method(self, call: Call) -> None:
         """A method of something that is not known: its name tells."""
         name, effects = call.method, self._effects
-        if name in HARMLESS_METHODS and not self._may_move(call):
-            if name in {"read", "readlines", "readline", "read_text"}:
-                self._has_read = True
-            elif name in {"format", "format_map"} and "__" in text_of(call.owner or call.node, self._names):
-                effects.doubt()
-            return
-        effects.doubt()
-        if name in METHODS:
+        if name in {"read", "readlines", "readline", "read_text"}:
+            self._has_read = True
+        elif name in METHODS:
             effects.add(METHODS[name])
         elif name.startswith(REMOVING_PREFIXES) or (name == "delete" and not call.node.args):
             effects.add(REMOVES_ELSEWHERE)
@@ -375,12 +328,8 @@ class Reader:
             isinstance(argument, ast.Tuple) for argument in call.node.args
         ):
             effects.add(CONNECTS)
-        elif name in {"get", "post", "put", "patch", "request"} and _ADDRESS.match(call.text(0)):
+        elif name in {"post", "put", "patch", "request"} and _ADDRESS.match(call.text(0)):
             self._sends.append(call)
-
-    def _may_move(self, call: Call) -> bool:
-        # `Path.replace` takes one argument, `str.replace` two.
-        return call.method == "replace" and len(call.node.args) < 2  # noqa: PLR2004 - see above
 
     def _owners(self, call: Call) -> frozenset[str]:
         return self._names.things_of(call.owner) if call.owner is not None else frozenset()
@@ -414,14 +363,9 @@ class Reader:
     def _look_at(self, node: ast.AST) -> None:
         match node:
             case ast.Attribute(attr=attr) if attr in HIDING_ATTRIBUTES:
-                self._effects.doubt()
                 self._effects.add(HIDDEN)
             case ast.Attribute(ctx=ast.Load()) | ast.Name(ctx=ast.Load()) if id(node) not in self._called:
                 self._look_at_reference(node)
-            case ast.Attribute(value=value) if not (isinstance(value, ast.Name) and value.id in {"self", "cls"}):
-                # Something is put into what others use.
-                if id(node) not in self._called and not isinstance(node.ctx, ast.Load):
-                    self._effects.doubt()
             case ast.Subscript(value=value, slice=index):
                 self._look_at_part(value, index)
 
@@ -429,25 +373,16 @@ class Reader:
         for thing in self._names.things_of(node):
             if thing in {"os.environ", "os.environb"}:
                 if not self._is_one_variable(node):
-                    self._effects.doubt()
                     self._effects.add(SHOWS_VARIABLES)
             elif id(node) in self._inner or self._is_passed_harmlessly(node):
                 continue
-            elif thing in POWERFUL or thing in TRICKS:
-                if not self._is_assigned(node):
-                    self._effects.doubt()
-                    self._effects.add(HIDDEN)
-            elif thing in SHELLS or thing in STARTERS or thing in REPLACERS:
-                self._effects.doubt()
+            elif thing in _HIDE_WHAT_IS_DONE:
                 if not self._is_assigned(node):
                     self._effects.add(HIDDEN)
             elif thing in LIKE_A_COMMAND or thing in ALWAYS:
                 floor = ALWAYS.get(thing) or LIKE_A_COMMAND[thing].at_least
-                self._effects.doubt()
                 if floor is not None and not self._is_assigned(node):
                     self._effects.add(floor)
-            elif not may_use(thing):
-                self._effects.doubt()
 
     def _is_one_variable(self, node: ast.expr) -> bool:
         """`os.environ["HOME"]`, `"X" in os.environ`, a copy for a child: not the whole of it shown."""
@@ -474,7 +409,6 @@ class Reader:
             thing in {"sys.modules", "globals()", "locals()", "vars()"} or thing.endswith(".__dict__")
             for thing in things
         ):
-            self._effects.doubt()
             self._effects.add(HIDDEN)
 
     def _is_assigned(self, node: ast.expr) -> bool:
@@ -515,34 +449,26 @@ _MAX_NODES = 20_000
 _UNKNOWN_NAME = "_unknown_part_"
 
 
-def judge_python(source: str, effects: Effects, *, isolated: bool = False) -> ScriptVerdict:
-    """How far a script of Python reaches.
-
-    Args:
-        isolated: no module is looked for in the directory it runs in (`python -I`).
-    """
-    read_into(source, effects, isolated=isolated)
+def judge_python(source: str, effects: Effects) -> ScriptVerdict:
+    """How far a script of Python reaches. None is proven to only look: whatever it imports runs."""
+    effects.doubt()
+    _read_into(source, effects)
     return effects.verdict
 
 
-def read_into(source: str, effects: Effects, *, isolated: bool, depth: int = 0) -> None:
+def _read_into(source: str, effects: Effects, depth: int = 0) -> None:
     """Look at a script, or at a text that one runs."""
     tree = _parsed(source)
     if tree is None:
         # Also what holds unknown parts where they are no text: nobody knows what that does.
-        effects.doubt()
         effects.add(TOO_MUCH if len(source) > _MAX_CHARS else HIDDEN)
         return
     names = Names(tree, text_of)
-    if any(not may_import(module, isolated=isolated) for module in _imported(tree)):
-        effects.doubt()
-    if UNKNOWN in source:
-        effects.doubt()
-        if _runs_unknown(tree):
-            effects.add(HIDDEN)
+    if UNKNOWN in source and _runs_unknown(tree):
+        effects.add(HIDDEN)
 
     def again(text: str) -> None:
-        read_into(text, effects, isolated=isolated, depth=depth + 1)
+        _read_into(text, effects, depth + 1)
 
     Reader(tree, names, effects, again, depth).read()
 
@@ -582,13 +508,3 @@ def _runs_unknown(tree: ast.Module) -> bool:
 def _named(source: str) -> str:
     """Unknown parts as names where they are no part of a text."""
     return source.replace(UNKNOWN, _UNKNOWN_NAME)
-
-
-def _imported(tree: ast.Module) -> set[str]:
-    modules: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            modules.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            modules.add("." * node.level + (node.module or ""))
-    return modules

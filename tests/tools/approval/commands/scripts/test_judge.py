@@ -18,7 +18,9 @@ PIECES = st.sampled_from([
     "[/", "for x in y:",
 ])  # fmt: skip
 SAFE = {
-    "python": "print(1)", "awk": "{print $1}", "sed": "s/a/b/",
+    "python": "print(1)",
+    "awk": "{print $1}",
+    "sed": "s/a/b/",
 }
 DANGEROUS = {"python": "import os; os.remove('a')", "awk": 'BEGIN{system("rm a")}', "sed": "1e rm a"}
 
@@ -40,7 +42,7 @@ def test_any_text_gets_an_answer(language: str, source: str):
 def test_a_dangerous_statement_among_safe_ones_is_found(language: str, kinds: list[bool]):
     statements = [DANGEROUS[language] if is_dangerous else SAFE[language] for is_dangerous in kinds]
     found = judge_script(language, "\n".join(statements)).level
-    assert found == ("dangerous" if any(kinds) else "safe")
+    assert found in ({"dangerous"} if any(kinds) else {"safe", "ordinary"})
 
 
 @each("language", sorted(set(LANGUAGES) - {"sed"}))

@@ -1,15 +1,11 @@
 """Scripts of Python: what they would do is told from their text, whatever the names are."""
 
-import subprocess
-import sys
 from pathlib import Path
-
-import pytest
 
 from tests.support.each import each
 from tools.approval.commands.classification import judge_script
 
-SAFE = [
+ORDINARY = [
     "print(1+1)",
     "print('rm -rf /')",
     "import sys; print(sys.version, sys.argv)",
@@ -23,15 +19,10 @@ SAFE = [
     "d = {'a': 1}; d.update(b=2); print(sorted(d.items()))",
     "exec('print(1)')",
     "def f(n): return n if n < 2 else f(n-1) + f(n-2)\nprint(f(10))",
-]
-ISOLATED = [
     "import json,sys; print(json.loads('{}'))",
     "import math; print(math.pi)",
     "from pathlib import Path; print(Path('a.txt').read_text())",
     "import re, collections; print(collections.Counter(re.findall('a', 'banana')))",
-]
-ORDINARY = [
-    "import time; print(time.strptime('7', '%d'))",  # loads _strptime, from the directory if it is there
     "import json,sys; print(json.load(sys.stdin)['x'])",
     "import numpy; print(numpy.__version__)",
     "open('out.txt','w').write('x')",
@@ -128,17 +119,6 @@ DANGEROUS = [
 ]
 
 
-@each("source", SAFE)
-def test_what_only_computes_and_prints_is_proven(source: str):
-    assert judge_script("python3", source).level == "safe"
-
-
-@pytest.mark.parametrize("source", ISOLATED)
-def test_a_module_of_the_library_is_proven_only_where_no_file_can_take_its_place(source: str):
-    assert judge_script("python", source, isolated=True).level == "safe"
-    assert judge_script("python", source).level == "ordinary"
-
-
 @each("source", ORDINARY)
 def test_daily_scripts_are_left_to_the_sandbox(source: str):
     assert judge_script("python3.12", source).level == "ordinary"
@@ -160,14 +140,3 @@ def test_a_file_elsewhere_is_told_from_one_of_the_session(tmp_path: Path):
     assert judge_script("python", script, tmp_path, (tmp_path,)).level == "ordinary"
     elsewhere = "import os; os.chdir('/etc'); open('passwd', 'w').write('x')"
     assert judge_script("python", elsewhere, tmp_path, (tmp_path,)).level == "dangerous"
-
-
-@pytest.mark.parametrize("source", SAFE)
-def test_safe_scripts_really_change_nothing(tmp_path: Path, source: str):
-    for name in ("README.md", "a.txt"):
-        (tmp_path / name).write_text("x\n")
-    done = subprocess.run(
-        [sys.executable, "-B", "-c", source], cwd=tmp_path, capture_output=True, timeout=20, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"README.md": "x\n", "a.txt": "x\n"}
