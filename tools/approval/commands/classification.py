@@ -34,6 +34,15 @@ from tools.approval.commands.classes import (
     Finding,
     Level,
 )
+from tools.approval.commands.dangers.calls import (
+    judge_containers,
+    judge_databases,
+    judge_git,
+    judge_processes,
+    judge_rights,
+    judge_table,
+    judge_workplace,
+)
 from tools.approval.commands.dangers.credentials import (
     is_about_environment,
     judge_credentials,
@@ -42,21 +51,11 @@ from tools.approval.commands.dangers.credentials import (
     secrets_given,
 )
 from tools.approval.commands.dangers.deletion import judge_deletion, judge_devices, judge_permissions
-from tools.approval.commands.dangers.git import judge_git
 from tools.approval.commands.dangers.hidden import SHELLS, is_known_hook, judge_hidden, judge_text, kills_only_its_own
 from tools.approval.commands.dangers.pipelines import judge_flows, scripts_written
-from tools.approval.commands.dangers.remote import judge_databases, judge_requests, judge_verbs
+from tools.approval.commands.dangers.requests import judge_requests
 from tools.approval.commands.dangers.scene import Scene, texts
-from tools.approval.commands.dangers.system import (
-    judge_containers,
-    judge_machine,
-    judge_persistence,
-    judge_processes,
-    judge_publishing,
-    judge_rights,
-    judge_surroundings,
-    judge_workplace,
-)
+from tools.approval.commands.dangers.verbs import judge_verbs
 from tools.approval.commands.dangers.writing import judge_writing
 from tools.approval.commands.harmless import is_harmless
 from tools.approval.commands.scripts.awk_sed import judge_awk, judge_sed
@@ -241,18 +240,15 @@ _FAMILIES: tuple[Callable[[Invocation, Scene], Iterator[Finding]], ...] = (
     judge_writing,
     judge_credentials,
     judge_environment,
-    judge_machine,
     judge_processes,
     judge_hidden,
     judge_requests,
     judge_git,
-    judge_publishing,
-    judge_persistence,
+    judge_table,
     judge_databases,
     judge_containers,
     judge_verbs,
     judge_rights,
-    judge_surroundings,
 )
 _FORBIDDEN_DOUBTS = {"starts itself again and again": Finding("forbidden", "fork bomb", "is a fork bomb")}
 _INTO_PODS = frozenset({"kubectl", "oc", "k3s", "microk8s", "k"})

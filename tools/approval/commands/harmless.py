@@ -12,102 +12,431 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
 
-from tools.approval.commands.bash.reading import Invocation, Redirection
+from tools.approval.commands import harmless_table as table
+from tools.approval.commands.bash.reading import UNKNOWN, Argument, Invocation, Redirection
 from tools.approval.commands.classes import Classify
+from tools.approval.commands.dangers.scene import full_path, is_below, listed
 from tools.approval.commands.harmless_forms import (
     Call,
     Check,
+    FormReading,
     Only,
     Starting,
     always,
     bare,
     call_of,
-    forms,
     may_be_given,
+    may_be_searched,
 )
-from tools.approval.commands.harmless_programs import (
-    awk,
-    date,
-    declares,
-    diff,
-    find,
-    ip,
-    is_harmless_git,
-    is_harmless_name,
-    jq,
-    lsof,
-    printenv,
-    printf,
-    ps,
-    reads,
-    sed,
-    sets,
-    shopts,
-    sleep,
-    ss,
-    strings,
-    tar,
-    tests,
-    unsets,
-    xxd,
-    yq,
-)
+from tools.approval.commands.harmless_table import GIT, LANGUAGES
+from tools.approval.commands.scripts.awk_sed import judge_awk, judge_sed
+from tools.approval.commands.scripts.effects import Effects
 
-# The programs whose forms were proved: the options of each, and what its operands are.
-# An option is listed only if it changes nothing, runs nothing, reaches nobody and reads no file but those that are
-# checked. What GNU's programs and those of macOS understand differently was looked at for both. Left out are, for
-# example, `wc --files0-from`, `date -f`, `grep -R`, `diff -l` (runs pr), `fd -l` (runs ls), `rg -z` (runs unpackers),
-# `ss -r`, `zstdcat -o`, `tree --fromfile`, `file -f`, `sort -T`; and programs that evaluate code, whatever they get.
+# Programs whose words are a language, or mean something else than `getopt` makes of them.
+
+_FIND_FLAGS = re.compile(
+    r"-(?:print0?|ls|prune|quit|depth|d|mount|xdev|noleaf|empty|true|false|nouser|nogroup|readable|writable|executable"
+    r"|daystart|(?:no)?ignore_readdir_race|nowarn|warn|a|and|o|or|not|P|H|E|s|O\d)|[!(),]"
+)
+_FIND_TEXTS = re.compile(
+    r"-(?:type|xtype|size|[mac](?:time|min)|perm|user|group|uid|gid|maxdepth|mindepth|links|inum|fstype|regextype|used"
+    r"|printf|newer[aBcm]t)"
+)
+_FIND_NAMES = re.compile(r"-(?:i?(?:name|path|wholename|regex|lname)|newer|anewer|cnewer|samefile|newer[aBcm][aBcm])")
+_TAR_LISTS = re.compile(r"-?(?=\w*t)[tvzjJfa]+")
+_JQ_TELLS = re.compile(r"\b(?:env|input_filename|import|include|modulemeta|get_search_list|halt_error)\b|\$ENV|\$__")
+# The words of yq that read variables, files and the output of programs: `strload`, `load_xml`, `envsubst`, `system`.
+_YQ_TELLS = re.compile(r"env|load|system|exec|eval|filename", re.IGNORECASE)
+# With options that do not go together, and with a user who is not there, `ps` reads all of them as BSD's, where `e`
+# shows environments: so `-e` stands with none but the first of these.
+_PS_ALL = re.compile(r"-[AaefFlLwjHd]+o?")
+_PS_COLUMN = re.compile(
+    r"(?:pid|ppid|pgid|sid|user|uid|ruser|group|gid|comm|cmd|args|command|%cpu|pcpu|%mem|pmem|rss|vsz|stat|state|s|time"
+    r"|cputime|etime|etimes|start|start_time|lstart|stime|tty|tt|tname|nice|ni|pri|wchan|nlwp|psr|sz|lwp|c|f)"
+    r"(?::\d+)?=?"
+)
+_PS_SORT = re.compile(
+    r"[-+]?(?:pid|ppid|user|uid|comm|cmd|%cpu|pcpu|%mem|pmem|rss|vsz|time|etime|start_time|tty|nice)"
+)
+_PS_CLUSTER = re.compile(r"-(?:[AafFlLTjwHdc]+o?|auxw*|axu?w*)")
+_PS_BSD = re.compile(r"[axufljwrT]+o?")
+_PS_SELECTS = re.compile(r"-[pCuUgGt]|--(?:pid|ppid|user|group|tty)")
+_PS_NUMBERS = re.compile(r"\d+(?:,\d+)*", re.ASCII)
+_PS_PLAIN = re.compile(r"--(?:forest|no-headers?|headers|cols=\d+)")
+_HARMLESS_VARIABLES = frozenset(
+    {"HOME", "PATH", "USER", "LANG", "PWD", "SHELL", "TERM", "TZ", "LOGNAME", "VIRTUAL_ENV"}
+)
+_XXD_VALUES = frozenset({"-l", "-s", "-c", "-g", "-o", "-len", "-seek", "-cols"})
+_XXD_OPTIONS = re.compile(r"-[lscgo][+-]?\d\w*|-(?:a|b|e|E|i|p|ps|plain|u)")
+_IP_OPTIONS = frozenset({"-br", "-4", "-6", "-c", "-brief", "-j", "-s"})
+_IP_OBJECTS = frozenset({"a", "addr", "address", "r", "route", "link", "l", "neigh", "rule"})
+_IP_SHOWS = frozenset({
+    (), ("show",), ("s",), ("list",), ("ls",), ("l",),
+})  # fmt: skip
+_SHORT_TIME = re.compile(r"\d{0,2}\.?\d{1,3}s?|[1-5]m", re.ASCII)
+# A name would be looked up.
+_SS_FILTER = re.compile(r"[=!<>()]+|:?\d+|:\w+|state|sport|dport|eq|ne|or|and|all|established|listening|connected")
+_LSOF_FLAGS = re.compile(r"-(?=([nPtalwRUv]*))\1(?:i(?P<ports>.*)|s(?P<state>.+)|[puc](?P<value>.*))?")
+_LSOF_PORTS = re.compile(r"[46]?(?:tcp|udp)?(?::[\w,-]+)?", re.IGNORECASE)
+
+
+def find(call: Call) -> bool:
+    """`find` without actions that change something, and without following links; what it runs is an invocation of
+    its own.
+    """
+    words = list(zip(call.texts, call.invocation.arguments, strict=True))
+    if call.invocation.adds_unknown:
+        return False
+    is_expression = False
+    while words:
+        text, argument = words.pop(0)
+        if text is None:
+            return False
+        if _FIND_FLAGS.fullmatch(text):
+            is_expression = is_expression or text not in {"-P", "-H", "-E", "-d", "-s"}
+        elif is_text := _FIND_TEXTS.fullmatch(text) or _FIND_NAMES.fullmatch(text):
+            if not words or words[0][1].expands or words[0][1].splits:
+                return False
+            is_expression = True
+            value = words.pop(0)[1]
+            if not may_be_given(call, value, ":" if _FIND_TEXTS.fullmatch(is_text[0]) else "@"):
+                return False
+        elif text.startswith("-") or is_expression or not may_be_given(call, argument, "@"):
+            return False
+    return True
+
+
+def sed(call: Call) -> bool:
+    """`sed` with a script that neither writes, nor runs, nor reads other files, and not in place."""
+    script = _script(LANGUAGES["sed"].read(call), "-e", "--expression")
+    return (
+        call.are_known
+        and LANGUAGES["sed"](call)
+        and script is not None
+        and judge_sed(script, Effects(call.classify)).level == "safe"
+    )
+
+
+def awk(call: Call) -> bool:
+    """`awk` with a program that neither writes, nor runs, nor reads other files."""
+    script = _script(LANGUAGES["awk"].read(call))
+    return (
+        call.are_known
+        and LANGUAGES["awk"](call)
+        and script is not None
+        and judge_awk(script, Effects(call.classify)).level == "safe"
+    )
+
+
+def jq(call: Call) -> bool:
+    """`jq` with a filter that shows no variables and takes in no other files."""
+    if not _tells_nothing(call, _JQ_TELLS):
+        return False
+    texts, arguments = list(call.texts), list(call.invocation.arguments)
+    for option in ("--arg", "--argjson"):
+        while option in texts:
+            place = texts.index(option)
+            del texts[place : place + 3], arguments[place : place + 3]
+    return LANGUAGES["jq"](
+        replace(call, texts=tuple(texts), invocation=replace(call.invocation, arguments=tuple(arguments)))
+    )
+
+
+def yq(call: Call) -> bool:
+    """`yq` that writes no file, shows no variables and takes in no other files."""
+    return _tells_nothing(call, _YQ_TELLS) and LANGUAGES["yq"](call)
+
+
+def xxd(call: Call) -> bool:
+    """`xxd`: its second operand would be written, and `-r` writes what a dump says."""
+    if not call.are_known or any(one.expands for one in call.invocation.arguments):
+        return False
+    rest = iter(call.invocation.arguments)
+    operands: list[Argument] = []
+    for one in rest:
+        if one.text in _XXD_VALUES and not operands:
+            next(rest, None)
+        elif operands or one.text == "-" or not one.text.startswith("-"):
+            operands.append(one)
+        elif not _XXD_OPTIONS.fullmatch(one.text):
+            return False
+    return len(operands) <= 1 and all(may_be_given(call, one, "<") for one in operands)
+
+
+def tar(call: Call) -> bool:
+    """`tar t`: a name with a colon would be one on another machine."""
+    texts = call.texts
+    if not texts or not call.are_known or not _TAR_LISTS.fullmatch(texts[0] or ""):
+        return False
+    return all(
+        text is not None and not text.startswith("-") and ":" not in text and may_be_given(call, one, "@")
+        for text, one in zip(texts[1:], call.invocation.arguments[1:], strict=True)
+    )
+
+
+def ps(call: Call) -> bool:
+    """`ps`, but not with the environments of the processes."""
+    if not call.are_known:
+        return False
+    texts = [text or "" for text in call.texts]
+    shows_all = any(_PS_ALL.fullmatch(text) and "e" in text for text in texts)
+    clusters = (_PS_ALL,) if shows_all else (_PS_CLUSTER, _PS_BSD, _PS_NUMBERS)
+    while texts:
+        text = texts.pop(0)
+        name, equals, value = text.partition("=")
+        is_cluster = any(one.fullmatch(text) for one in clusters)
+        if text == "-o" or (is_cluster and text.endswith("o")):
+            if not texts or not all(map(_PS_COLUMN.fullmatch, texts.pop(0).split(","))):
+                return False
+        elif name == "--sort":
+            keys = value if equals or not texts else texts.pop(0)
+            if not all(map(_PS_SORT.fullmatch, keys.split(","))):
+                return False
+        elif _PS_SELECTS.fullmatch(name) and not shows_all:
+            if not equals and (not texts or texts.pop(0).startswith("-")):
+                return False
+        elif not is_cluster and not _PS_PLAIN.fullmatch(text):
+            return False
+    return True
+
+
+def printenv(call: Call) -> bool:
+    """One variable that is no secret."""
+    return len(call.texts) == 1 and call.texts[0] in _HARMLESS_VARIABLES
+
+
+def date(call: Call) -> bool:
+    """`date`: an operand that is no format sets the clock."""
+    formats = [one.text for one, _ in LANGUAGES["date"].read(call).operands]
+    return LANGUAGES["date"](call) and len(formats) <= 1 and all(one.startswith("+") for one in formats)
+
+
+def sleep(call: Call) -> bool:
+    """`sleep` for a few minutes at most."""
+    return len(call.texts) == 1 and bool(_SHORT_TIME.fullmatch(call.texts[0] or ""))
+
+
+def ss(call: Call) -> bool:
+    """`ss`, but for filters with names of hosts, which would be looked up."""
+    return LANGUAGES["ss"](call) and all(
+        _SS_FILTER.fullmatch(one.text) for one, _ in LANGUAGES["ss"].read(call).operands
+    )
+
+
+def lsof(call: Call) -> bool:
+    """`lsof` where it looks up no names of hosts: with `-n`, or where it only prints numbers of processes."""
+    rest, looks_up_none = [text or "" for text in call.texts], False
+    while rest and call.are_known:
+        text = rest.pop(0)
+        found = _LSOF_FLAGS.fullmatch(text)
+        if found is None:
+            if text.startswith(("-", "+")) or not may_be_given(call, Argument(text), "@"):
+                return False
+            continue
+        looks_up_none = looks_up_none or not {"n", "t", "v"}.isdisjoint(found[1])
+        ports = found["ports"]
+        if ports == "" and rest and not rest[0].startswith(("-", "+")):
+            ports = rest.pop(0)
+        if ports is not None and not _LSOF_PORTS.fullmatch(ports):
+            return False
+        if found["value"] == "" and rest:
+            rest.pop(0)
+    return call.are_known and looks_up_none
+
+
+def ip(call: Call) -> bool:
+    """`ip addr` and its like."""
+    rest = [text for text in call.texts if text not in _IP_OPTIONS]
+    return call.are_known and bool(rest) and rest[0] in _IP_OBJECTS and tuple(rest[1:]) in _IP_SHOWS
+
+
+def diff(call: Call) -> bool:
+    """`diff` of what may be directories; below them it only names what differs, as it follows links there."""
+    reading = LANGUAGES["diff"].read(call)
+    goes_down = not {"-r", "--recursive"}.isdisjoint(reading.options)
+    if not LANGUAGES["diff"](call) or (goes_down and {"-q", "--brief"}.isdisjoint(reading.options)):
+        return False
+    named = [one for one in reading.places if one.text != "-" and "/dev/fd/" not in one.text]
+    return goes_down or may_be_searched(call, named)
+
+
+def strings(call: Call) -> bool:
+    """`strings`, but for `@file`: that would hold more options."""
+    return LANGUAGES["strings"](call) and not any(one.text.startswith("@") for one in call.invocation.arguments)
+
+
+def _script(reading: FormReading, *gives: str) -> str | None:
+    """The script among the arguments, if it is surely all of it; None where it is not."""
+    given = [value for name, value in reading.values if name in gives]
+    found = given or [one for one, kind in reading.operands[:1] if kind == ":"]
+    if not found or not all(one.is_known for one in found):
+        return None
+    return "\n".join(one.text for one in found)
+
+
+def _tells_nothing(call: Call, telling: re.Pattern[str]) -> bool:
+    """Whether everything is known, and no argument would show variables or read other files."""
+    return call.are_known and all(
+        text is not None and UNKNOWN not in text and not telling.search(text) for text in call.texts
+    )
+
+
+# Words of the shell itself that change only what nobody looks at.
+
+# Names that no program looks at: `read PATH` would let every later word run something else.
+_OWN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+_HARMLESS_NAME = re.compile(
+    r"[a-z_][a-z0-9_]*|LC_[A-Z]+|LANG|LANGUAGE|TZ|NO_COLOR|COLUMNS|LINES|TERM|FORCE_COLOR|CI|CLICOLOR|OLDPWD"
+)
+_LOWER_CASE_THAT_COUNTS = frozenset({
+    "http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy", "rsync_proxy", "path", "fpath", "cdpath",
+    "module_path", "manpath", "prompt", "ps1", "precmd", "preexec", "psvar", "argv", "histchars",
+})  # fmt: skip
+_NOT_LOOKED_AT = re.compile(r"[-+][euxofC]+|pipefail|errexit|nounset|xtrace|noglob|noclobber|--")
+_SHOPTS = frozenset({"-s", "-u", "-q", "nullglob", "globstar", "dotglob", "extglob", "failglob", "nocaseglob"})
+# Not `-i`: whatever the variable is given later is computed.
+_DECLARED = re.compile(r"-[rxgaA]+|--")
+_STORES = re.compile(r"%[-+ #'0-9.*hljztL]*n")
+
+
+def is_harmless_name(name: str) -> bool:
+    """True when a variable of this name changes nothing about what programs do later,
+    but for language and colours.
+    """
+    return _HARMLESS_NAME.fullmatch(name) is not None and name not in _LOWER_CASE_THAT_COUNTS
+
+
+def tests(call: Call) -> bool:
+    """`test` and `[`, but with `-v` an index (`name[$(…)]`) is run; what `[[` and `((` compare is not told."""
+    arguments = call.invocation.arguments
+    texts = [argument.text for argument in arguments]
+    if call.invocation.program in {"[[", "(("} or call.invocation.adds_unknown or "-v" in texts or "-R" in texts:
+        return False
+    # Two that nobody knows may be `-v` and a name.
+    return not any(one.splits for one in arguments) and all(
+        one.is_known or other.is_known for one, other in pairwise(arguments)
+    )
+
+
+def printf(call: Call) -> bool:
+    """`-v` sets a variable whose name may be an index that is run, and `%n` one that programs are looked for in."""
+    first = call.texts[0] if call.texts else None
+    if first is None or first.startswith("-v") or any(map(_STORES.search, filter(None, call.texts))):
+        return False
+    # What is not known of the format may be `%n` as well.
+    return UNKNOWN not in (call.texts[1] or UNKNOWN if first == "--" and call.texts[1:] else first)
+
+
+def reads(call: Call) -> bool:
+    """`read` into variables of one's own."""
+    return call.are_known and all(text == "-r" or _is_own(text) for text in call.texts)
+
+
+def sets(call: Call) -> bool:
+    """`set` with options that only make the shell stricter."""
+    return call.are_known and bool(call.texts) and all(text and _NOT_LOOKED_AT.fullmatch(text) for text in call.texts)
+
+
+def shopts(call: Call) -> bool:
+    """`shopt` with options about globs."""
+    return call.are_known and bool(call.texts) and all(text in _SHOPTS for text in call.texts)
+
+
+def declares(call: Call) -> bool:
+    """`export NAME=value` and its like, but not without names: that shows the variables."""
+    if not call.are_known:
+        return False
+    operands = [text for text in call.texts if text is not None and not _DECLARED.fullmatch(text)]
+    return bool(operands) and all(is_harmless_name(text.partition("=")[0]) for text in operands)
+
+
+def unsets(call: Call) -> bool:
+    """`unset` of variables of one's own."""
+    return call.are_known and all(_is_own(text) for text in call.texts)
+
+
+def _is_own(text: str | None) -> bool:
+    return text is not None and _OWN_NAME.fullmatch(text) is not None and is_harmless_name(text)
+
+
+# git.
+
+# A signature is checked by a program that the settings name.
+_SIGNATURES = re.compile(r"%G|%[-+ ]?\(\*?(?:signature|raw)|%\(trailers:[^)]*key_value_separator")
+_SETTING = re.compile(r"(?:user\.(?:name|email)|core\.\w+|init\.\w+|branch\.[\w./-]+|pull\.\w+|push\.\w+|merge\.\w+)")
+_BEFORE_NAMES = frozenset({"--global", "--local", "--system", "--get"})
+_BEFORE = frozenset({
+    "--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects", "--no-lazy-fetch",
+})  # fmt: skip
+_VERSION = Only((("--version",), ("-v",)))
+
+
+def is_harmless_git(call: Call) -> bool:
+    """True when git only looks, in the session's directories, and what it shows is not its settings."""
+    if _VERSION(call):
+        return True
+    rest = _after_own_options(call)
+    if not call.are_known or rest is None or not rest.texts:
+        return False
+    subcommand, rest = rest.texts[0] or "", _without_first(rest, 1)
+    if any(_SIGNATURES.search(text or "") for text in rest.texts):
+        return False
+    if subcommand == "config":
+        return _shows_setting(rest)
+    action = rest.texts[0] if rest.texts else None
+    if (check := GIT.get(f"{subcommand}:{action}")) is not None:
+        takes_value = action in {"--contains", "--no-contains", "--points-at"}
+        return check(rest if takes_value else _without_first(rest, 1))
+    check = GIT.get(subcommand)
+    return check is not None and check(rest)
+
+
+def _after_own_options(call: Call) -> Call | None:
+    """The call from the subcommand on, where it runs; None where that may be outside of the session's directories."""
+    cwd = call.invocation.cwd
+    rest = call
+    while rest.texts and (rest.texts[0] in _BEFORE or rest.texts[0] == "-C"):
+        if rest.texts[0] != "-C":
+            rest = _without_first(rest, 1)
+            continue
+        folder = rest.texts[1] if rest.texts[1:] else None
+        if folder is None or UNKNOWN in folder or cwd is None:
+            return None
+        cwd = full_path(folder, cwd)
+        rest = _without_first(rest, 2)
+    if cwd is None or (call.roots and not any(is_below(cwd, root) for root in call.roots)):
+        return None
+    return replace(rest, invocation=replace(rest.invocation, cwd=cwd))
+
+
+def _without_first(call: Call, count: int) -> Call:
+    arguments = call.invocation.arguments[count:]
+    return replace(call, texts=call.texts[count:], invocation=replace(call.invocation, arguments=arguments))
+
+
+def _shows_setting(call: Call) -> bool:
+    """One setting by name: those of remotes and credentials hold passwords."""
+    options = ("--get", *call.texts[1:]) if call.texts[:1] == ("get",) else call.texts
+    *before, name = options or ("",)
+    is_known = all(text in _BEFORE_NAMES for text in before)
+    return bool(before) and is_known and bool(_SETTING.fullmatch(name or ""))
+
+
+# All of them, and whether one invocation is harmless.
 
 
 def _all(names: str, check: Check) -> dict[str, Check]:
     return dict.fromkeys(names.split(), check)
 
 
-_GREP = (
-    "-abcEFGHhIiLlnopPqrsTUuVvwxyZz0123456789 -A: -B: -C: -m: -e: -f< -d: --regexp: --file< --ignore-case"
-    " --no-ignore-case --invert-match --word-regexp --line-regexp --count --color? --colour? --files-without-match"
-    " --files-with-matches --max-count: --only-matching --quiet --silent --no-messages --byte-offset --with-filename"
-    " --no-filename --label: --line-number --initial-tab --null --after-context: --before-context: --context: --text"
-    " --binary-files: --exclude: --exclude-dir: --include@ --recursive --line-buffered --extended-regexp"
-    " --fixed-strings --basic-regexp --perl-regexp --null-data"
-)
-_GREP_SCRIPTS = "-e -f --regexp --file"
-
 PROGRAMS: Mapping[str, Check] = {
+    **table.PROGRAMS,
     # They print what they are given, or what everybody may know of the machine.
-    **_all("echo true false expr", always),
-    "pwd": forms("-LP", worst="nothing"),
-    "uname": forms("-asnrvmpio --all --kernel-name --kernel-release --machine --operating-system", worst="nothing"),
-    "nproc": forms("--all --ignore:", worst="nothing"),
-    "free": forms("-bkmghltwv -s: -c: --human --mega --giga --mebi --gibi --kilo --total --wide --si --lohi"),
-    "uptime": forms("-ps --pretty --since"),
-    "groups": forms("", ":*", "nothing"),
-    "id": forms("-ugGnrzapP --user --group --groups --name --real", ":*", "nothing"),
-    "users": bare,
-    "who": forms("-abdHlmpqrsTtuw --all --boot --heading --count"),
-    "tty": forms("-s --silent --quiet", worst="nothing"),
-    **_all("whoami logname hostid jobs clear arch", bare),
-    "numfmt": forms(
-        "-d: -z --to: --from: --suffix: --format: --field: --delimiter: --padding: --header? --round: --grouping"
-        " --invalid: --to-unit: --from-unit: --zero-terminated",
-        ":*",
-        "nothing",
-    ),
-    "seq": forms("-w -f: -s: -t: -# --separator: --format: --equal-width", ":*", "nothing"),
-    "factor": forms("", ":*"),
-    "basename": forms("-az -s: --multiple --suffix: --zero", ":*", "nothing"),
-    "dirname": forms("-z --zero", ":*", "nothing"),
-    "pgrep": forms(
-        "-flaxnocvi -u: -U: -P: -d: -g: -G: -s: -t: --full --list-name --list-full --exact --newest --oldest --count"
-        " --delimiter: --parent: --euid: --ignore-case",
-        ":*",
-    ),
-    "locale": forms("-amkcv --all-locales --charmaps", ":*"),
-    "lscpu": forms("-Jxabcy -e? -p? --json --all --bytes --extended? --parse?"),
-    **_all("cal ncal", forms("-mjy31hwNn -A: -B: -#", ":*")),
-    "getconf": forms("-a", ":*"),
+    **_all("echo true false expr : exit return break continue shift times", always),
+    **_all("users whoami logname hostid jobs clear arch", bare),
     "hostname": Only(((), ("-s",))),
     "printenv": printenv,
     "date": date,
@@ -116,23 +445,11 @@ PROGRAMS: Mapping[str, Check] = {
     "ps": ps,
     "top": Only((("-bn1",), ("-b", "-n", "1"), ("-b", "-n1"), ("-l", "1"))),
     "ss": ss,
-    "netstat": forms(
-        "-tulpnaersgixo46Wvm --tcp --udp --listening --numeric --all --programs --route", needs="-n --numeric"
-    ),
     "lsof": lsof,
     "bc": Only(((), ("-l",), ("-q",), ("-ql",), ("-lq",))),
     "ip": ip,
     "dpkg": Starting((("-l",), ("-s",), ("-L",), ("--list",), ("--print-architecture",))),
     # Words of the shell. They change what follows in the shell, never a file.
-    **_all(": exit return break continue shift times", always),
-    "popd": forms("-n", ":*"),
-    "dirs": forms("-lpv", ":*"),
-    "type": forms("-aftpP", ":*", "nothing"),
-    "wait": forms("-n", ":*"),
-    "cd": forms("-LPe", "@*", "nothing"),
-    "pushd": forms("-n", "@*", "nothing"),
-    "umask": forms("-pS", ":*"),
-    "ulimit": forms("-SHacdefilmnpqrstuvxPT", ":*"),
     **_all("test [ [[ ((", tests),
     "printf": printf,
     "read": reads,
@@ -141,271 +458,39 @@ PROGRAMS: Mapping[str, Check] = {
     **_all("export declare typeset local readonly", declares),
     "unset": unsets,
     "command": Starting((("-v",), ("-V",))),
-    # They show that something is there, and how large it is.
-    "ls": forms(
-        "-aAbBcCdfFgGhHikKlLmnNopqQrRsStTuUvwxXZ1eO -@ -I: -D? --all --almost-all --color? --group-directories-first"
-        " --human-readable --size --sort: --time: --time-style: --ignore: --hide: --recursive --reverse --directory"
-        " --classify? --file-type --full-time --inode --numeric-uid-gid --no-group --si --indicator-style: --format:"
-        " --show-control-chars --quoting-style: --author --block-size: --width: --hyperlink? --zero",
-        "@*",
-        "nothing",
-    ),
-    **_all(
-        "eza exa lsd",
-        forms(
-            "-ahl1TRFrdgHimnGxABSuUDf -@ -L: -s: -t: -I: --tree --level: --depth: --long --all --icons?"
-            " --icon: --color?"
-            " --no-icons --group-directories-first --sort: --reverse --header --oneline --recurse --recursive"
-            " --time-style:"
-            " --no-permissions --no-user --no-time --no-filesize --only-dirs --only-files --ignore-glob:"
-            " --human-readable",
-            "@*",
-        ),
-    ),
-    "wc": forms("-lwcmL --lines --words --bytes --chars --max-line-length --total:", "@*", "reads"),
-    "stat": forms("-Lftxsnl -c: --format: --printf: --file-system --terse --dereference --cached:", "@*", "nothing"),
-    "du": forms(
-        "-abcDHhkLlmSsx0 -A -B: -d: -t: -I: --all --apparent-size --bytes --total --max-depth: --human-readable"
-        " --summarize --separate-dirs --threshold: --time? --exclude: --one-file-system --inodes --si --block-size:",
-        "@*",
-        "reads",
-    ),
-    "df": forms(
-        "-aHhiklmPTgI -B: -t: -x: --all --human-readable --output? --type: --exclude-type: --total --local"
-        " --print-type"
-        " --inodes --portability --si --block-size:",
-        "@*",
-        "nothing",
-    ),
-    "readlink": forms(
-        "-femnqsvz --canonicalize --canonicalize-existing --canonicalize-missing --no-newline", "@*", "nothing"
-    ),
-    "realpath": forms(
-        "-emLPqsz --relative-to@ --relative-base@ --canonicalize-existing --canonicalize-missing"
-        " --no-symlinks --strip"
-        " --quiet --zero --logical --physical",
-        "@*",
-        "nothing",
-    ),
-    "which": forms("-as --all", "@*"),
-    "whereis": forms("-bmsul", "@*"),
-    "lsblk": forms(
-        "-abfmplnJtdriSPODz -o: -e: -I: -x: --all --bytes --fs --json --list --noheadings --nodeps --output:"
-        " --paths --pairs --output-all",
-        "@*",
-    ),
-    "pathchk": forms("-pP --portability", ":*"),
-    "file": forms(
-        "-biLhknNr0 -F: --mime --mime-type --mime-encoding --brief --dereference --no-dereference"
-        " --extension --separator: --keep-going --no-pad --print0",
-        "@*",
-    ),
-    **_all(
-        "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum md5",
-        forms(
-            "-btzqrsUp0 -a: -l: --tag --binary --text --zero --length: --algorithm: --sysv",
-            "@*",
-            "reads",
-        ),
-    ),
+    # They show what is there, or in files.
     "find": find,
-    **_all(
-        "fd fdfind",
-        forms(
-            "-HIusigFap01q -j: -t: -e@ -E: -d: -S: -c: -o: --hidden --no-ignore --type: --extension@"
-            " --exclude: --max-depth:"
-            " --min-depth: --exact-depth: --glob --regex --fixed-strings --absolute-path --full-path --size:"
-            " --changed-within: --changed-before: --color: --max-results: --print0 --case-sensitive"
-            " --ignore-case --owner:"
-            " --threads: --base-directory@ --search-path@ --no-ignore-vcs --unrestricted --prune --and@",
-            "@*",
-        ),
-    ),
-    "tree": forms(
-        "-adfishDCnpugFtrvUcQNqASXJx -L: -I: -P@ --noreport --dirsfirst --filesfirst --prune --filelimit: --charset:"
-        " --du --si --inodes --device --sort: --timefmt: --matchdirs --ignore-case --gitignore",
-        "@*",
-    ),
     "tar": tar,
     "unzip": Starting((("-l",), ("-t",), ("-v",), ("-Z1",)), "@"),
     "zipinfo": Starting(((), ("-1",)), "@"),
-    # They show lines of files.
-    **_all(
-        "grep egrep fgrep",
-        forms(
-            _GREP,
-            ":~*",
-            "reads",
-            scripts=_GREP_SCRIPTS,
-            searches="-r --recursive -d",
-        ),
-    ),
-    "zgrep": forms(_GREP, ":~*", scripts=_GREP_SCRIPTS, searches="-r --recursive -d"),
-    "rg": forms(
-        "-inNlcovwxsSFUPpqua0HI. -A: -B: -C: -e: -f< -g@ -m: -M: -t: -T: -r: -d: -j: -E: --files --type: --type-not:"
-        " --type-list --glob@ --iglob@ --hidden --no-ignore --no-ignore-vcs --max-depth: --max-columns: --max-count:"
-        " --context: --after-context: --before-context: --line-number --no-line-number --no-heading --heading"
-        " --with-filename --no-filename --files-with-matches --files-without-match --count --count-matches"
-        " --only-matching --ignore-case --smart-case --case-sensitive --word-regexp --line-regexp --fixed-strings"
-        " --multiline --multiline-dotall --pcre2 --json --vimgrep --color: --colors: --column --sort:"
-        " --sortr: --stats"
-        " --trim --replace: --regexp: --file< --invert-match --passthru --max-filesize: --no-messages --null"
-        " --one-file-system --text --no-config --crlf --encoding: --threads: --unrestricted --pretty --quiet --binary"
-        " --block-buffered --line-buffered --context-separator: --no-follow --glob-case-insensitive",
-        ":~*",
-        scripts="-e -f --regexp --file --files --type-list",
-        searches="*",
-    ),
-    # They show what is in files.
-    "cat": forms(
-        "-AbeEnstTuvl --show-all --number --number-nonblank --squeeze-blank --show-ends --show-tabs"
-        " --show-nonprinting",
-        "<*",
-        "nothing",
-    ),
-    "head": forms("-n: -c: -qvz -# --lines: --bytes: --quiet --silent --verbose --zero-terminated", "<*", "nothing"),
-    "tail": forms(
-        "-n: -c: -s: -b: -fFqrvz -# --lines: --bytes: --quiet --silent --verbose --zero-terminated --follow?"
-        " --retry --pid: --sleep-interval: --max-unchanged-stats:",
-        "<*",
-        "nothing",
-    ),
-    "tac": forms("-br -s: --before --regex --separator:", "<*", "nothing"),
-    "rev": forms("", "<*", "nothing"),
-    "nl": forms(
-        "-b: -d: -f: -h: -i: -l: -n: -p -s: -v: -w: --body-numbering: --number-format: --number-width:"
-        " --number-separator:",
-        "<*",
-        "nothing",
-    ),
-    "cut": forms(
-        "-b: -c: -d: -f: -nsz --delimiter: --fields: --characters: --bytes: --complement --only-delimited"
-        " --output-delimiter: --zero-terminated",
-        "<*",
-        "nothing",
-    ),
-    "tr": forms("-cCdstu --complement --delete --squeeze-repeats --truncate-set1", ":*", "nothing"),
-    "fold": forms("-bs -w: -# --width: --spaces --bytes", "<*", "nothing"),
-    **_all("expand unexpand", forms("-iaf -t: -# --tabs: --initial --all --first-only", "<*", "nothing")),
-    "paste": forms("-sz -d: --delimiters: --serial --zero-terminated", "<*", "nothing"),
-    "join": forms(
-        "-iz -a: -e: -1: -2: -j: -o: -t: -v: --check-order --nocheck-order --header --ignore-case", "<*", "nothing"
-    ),
-    "comm": forms(
-        "-123iz --output-delimiter: --total --check-order --nocheck-order --zero-terminated", "<*", "nothing"
-    ),
-    "column": forms(
-        "-txndeLJ -s: -o: -c: -N: -R: -T: -H: -O: --table --separator: --output-separator: --json"
-        " --table-name: --table-columns: --table-right: --table-truncate: --table-hide:",
-        "<*",
-    ),
-    "od": forms(
-        "-vabcdfhilosx -A: -t: -N: -j: -w? -S: --address-radix: --format: --read-bytes: --skip-bytes: --width?"
-        " --output-duplicates",
-        "<*",
-        "nothing",
-    ),
-    **_all("hexdump hd", forms("-bcCdoxv -n: -s: -e: --canonical --length: --skip: --no-squeezing", "<*")),
     "strings": strings,
     "diff": diff,
-    "cmp": forms("-bls -i: -n: --print-bytes --verbose --silent --quiet --bytes: --ignore-initial:", "<*"),
-    **_all("zcat gzcat bzcat xzcat lzcat zstdcat", forms("-fq --force --quiet", "<*")),
-    "fmt": forms("-cstu -w: -g: -p: -# --width: --split-only --uniform-spacing", "<*"),
-    "pr": forms("-tmdFn -l: -w: -h: -o: -#", "<*"),
-    "tsort": forms("", "<"),
-    "sort": forms(
-        "-bdfgihMnrRsuVzcCm -k: -t: -S: --key: --field-separator: --unique --reverse --numeric-sort"
-        " --human-numeric-sort --general-numeric-sort --version-sort --ignore-case --ignore-leading-blanks --stable"
-        " --zero-terminated --merge --check? --month-sort --random-sort --buffer-size: --parallel: --batch-size:"
-        " --dictionary-order --ignore-nonprinting --sort: --debug",
-        "<*",
-    ),
-    "uniq": forms(
-        "-cdDiuz -f: -s: -w: --count --repeated --unique --ignore-case --skip-fields: --skip-chars:"
-        " --check-chars: --all-repeated? --group? --zero-terminated",
-        "<",
-    ),
-    **_all("base64 base32", forms("-d -w: --decode --wrap:", "<")),
-    "iconv": forms("-f: -t: -lcs --from-code: --to-code: --list --silent", "<*"),
-    "shuf": forms("-n: -i: -ez --head-count: --input-range: --echo --zero-terminated", "<*"),
     "xxd": xxd,
-    **_all(
-        "bat batcat",
-        forms(
-            "-pPnAu -l: -r: -H: -m: --plain --number --show-all --language: --line-range: --style: --color: --paging:"
-            " --decorations: --wrap: --theme: --terminal-width: --highlight-line: --tabs: --file-name:",
-            "<*",
-        ),
-    ),
     **_all("sed gsed", sed),
     **_all("awk gawk mawk nawk", awk),
     "jq": jq,
     "yq": yq,
     "git": is_harmless_git,
 }
+"""Those whose forms were proved."""
 
+# Of those with None only the command is known; `find` and `fd` are programs of their own as well.
 WRAPPERS: Mapping[str, Check | None] = {
-    # Of those with None only the command is known; `find` and `fd` are programs of their own as well.
-    "find": None, "fd": None, "fdfind": None,
+    **table.WRAPPERS,
+    **dict.fromkeys(("find", "fd", "fdfind")),
     "builtin": bare,
-    "command": forms("-p"),
-    # What it sets is judged as an assignment is.
-    "env": forms("-i0v -u: --ignore-environment --unset:", ":*"),
-    **_all("timeout gtimeout", forms("-vfp -k: -s: --kill-after: --signal: --foreground --preserve-status --verbose",
-                                     ":")),
-    "nice": forms("-n: -# --adjustment:"),
-    "ionice": forms("-c: -n: -t --class: --classdata: --ignore"),
-    "stdbuf": forms("-i: -o: -e: --input: --output: --error:"),
-    "xargs": forms(
-        "-0rtx -n: -L: -P: -I: -d: -s: -E: -i? -l? --null --no-run-if-empty --max-args: --max-procs: --max-lines?"
-        " --replace? --delimiter: --verbose --exit",
-    ),
-}  # fmt: skip
-"""Programs that only run another one, with the forms of the words that are not the other's."""
+}
+"""Programs that only run another one."""
+
 
 # That they print before they read anything else. Not those whose version the workspace may choose, and that would
 # then run something of it (rustup, go, yarn); nor those that read a project first: pytest runs its conftest.py, npm
 # writes a log where a .npmrc says.
 _SAY_THEIR_VERSION = frozenset(
-    [
-        "python",
-        "python3",
-        "node",
-        "deno",
-        "bun",
-        "uv",
-        "ruff",
-        "gcc",
-        "g++",
-        "clang",
-        "clang++",
-        "make",
-        "cmake",
-        "bash",
-        "zsh",
-        "perl",
-        "ruby",
-        "php",
-        "psql",
-        "curl",
-        "wget",
-        "jq",
-        "tar",
-        "gzip",
-        "openssl",
-        "vim",
-        "tmux",
-        "sed",
-        "awk",
-        "gawk",
-        "grep",
-        "rg",
-        "fd",
-        "find",
-        "sort",
-        "git",
-        "docker",
-    ]
+    listed("""
+    python python3 node deno bun uv ruff gcc g++ clang clang++ make cmake bash zsh perl ruby php psql curl wget jq
+    tar gzip openssl vim tmux sed awk gawk grep rg fd find sort git docker
+""")
 )
 _VERSIONS = frozenset({("--version",), ("-V",)})
 _SHORT_VERSIONS: Mapping[str, tuple[str | None, ...]] = {

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from tools.approval.commands.bash.reading import UNKNOWN, Argument, Invocation
 from tools.approval.commands.classes import Classify
 from tools.approval.commands.dangers.scene import full_path, is_below
+from tools.approval.commands.dangers.table import lines_of_table
 from tools.approval.commands.scripts.effects import home
 from tools.approval.sensitive import why_sensitive
 from tools.light_dataclass import dataclass
@@ -487,26 +488,28 @@ def options(text: str) -> Mapping[str, str | None]:
     return found
 
 
-def forms(
-    listed: str,
-    operands: str = "",
-    worst: Worst = "acts",
-    *,
-    scripts: str = "",
-    needs: str = "",
-    searches: str = "",
-) -> Forms:
-    """A check made of lists: of options as `options` reads them, and of kinds of operands (`*`: more of the last).
+def forms_of(table: str) -> dict[str, Forms]:
+    r"""The checks in a table, by the names of their programs.
 
-    Args:
-        scripts, needs, searches: as in `Forms`.
+    A row is the names of programs, then in columns, with two blanks or more between them: the kinds of the operands
+    (`*`: more of the last, `-`: there are none), with the worst of the options where that is not `acts`; the options
+    as `options` reads them, or `-`; what else a `Forms` has, by its name. A line may go on in the next, behind `\`.
+
+        grep egrep  :~* reads  -abc -A: --regexp:  scripts -e --regexp  searches -r
     """
-    return Forms(
-        options(listed),
-        tuple(kind for sign in operands for kind in _KINDS if kind == sign),
-        operands.endswith("*"),
-        worst,
-        frozenset(scripts.split()),
-        frozenset(needs.split()),
-        frozenset(searches.split()),
-    )
+    found: dict[str, Forms] = {}
+    for line in lines_of_table(table):
+        if line.startswith("#"):
+            continue
+        names, kinds, listed, *more = re.split(r"\s{2,}", line)
+        operands, _, harm = kinds.partition(" ")
+        sets = {name: frozenset(given.split()) for name, _, given in (each.partition(" ") for each in more)}
+        check = Forms(
+            options(listed),
+            tuple(kind for sign in operands for kind in _KINDS if kind == sign),
+            operands.endswith("*"),
+            next((worst for worst in get_args(Worst) if worst == harm), "acts"),
+            **sets,
+        )
+        found.update(dict.fromkeys(names.split(), check))
+    return found

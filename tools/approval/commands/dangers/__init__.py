@@ -1,1 +1,1 @@
-"""What makes a command dangerous or forbidden: a family a file, each over the programs that a command runs."""
+"""What makes a command dangerous or forbidden: rows of a table (`programs.py`), and functions for all else."""

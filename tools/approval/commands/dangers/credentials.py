@@ -16,6 +16,7 @@ from tools.approval.commands.dangers.scene import (
     is_below,
     is_home,
     is_own,
+    listed,
     shown,
     sort_words,
     texts,
@@ -26,14 +27,14 @@ from tools.approval.sensitive import why_sensitive
 # Reading secrets: keys, credentials, other processes' memory, and variables.
 
 # They show that a path is there, its name or its size; or their arguments are only words.
-_NO_CONTENT = frozenset({
-    "ls", "ll", "dir", "vdir", "eza", "exa", "stat", "file", "test", "[", "[[", "echo", "printf", "which",
-    "type", "basename", "dirname", "realpath", "readlink", "mkdir", "touch", "chmod", "chown", "chgrp", "rm",
-    "rmdir", "unlink", "shred", "cd", "pushd", "popd", "export", "unset", "set", "tree", "du", "true",
-    "false", ":", "expr", "seq", "sleep", "mv", "fd", "fdfind", "trap", "alias", "declare", "local",
-    "readonly", "wc", "md5sum", "sha1sum", "sha256sum", "man", "command", "hash", "date", "kill",
-    "docker-compose", "gio", "say", "notify-send", "mktemp", "case", "for",
-})  # fmt: skip
+_NO_CONTENT = frozenset(
+    listed("""
+    ls ll dir vdir eza exa stat file test [ [[ echo printf which type basename dirname realpath readlink mkdir touch
+    chmod chown chgrp rm rmdir unlink shred cd pushd popd export unset set tree du true false : expr seq sleep mv fd
+    fdfind trap alias declare local readonly wc md5sum sha1sum sha256sum man command hash date kill docker-compose
+    gio say notify-send mktemp case for
+""")
+)
 _PATTERN_FIRST: Mapping[str, tuple[str, tuple[str, ...]]] = {
     **dict.fromkeys(("grep", "egrep", "fgrep", "zgrep", "ggrep"), ("efmABCd", ("-e", "-f", "--regexp", "--file"))),
     **dict.fromkeys(("rg", "ripgrep", "ugrep"), ("efgmtTABCjr", ("-e", "-f", "--regexp", "--files"))),
@@ -47,9 +48,7 @@ _PATTERN_FIRST: Mapping[str, tuple[str, tuple[str, ...]]] = {
 _CHOOSING, _LEAVING_OUT = ("--include", "--glob", "--iglob"), ("--exclude", "--exclude-dir")
 _TEXT_OPTIONS = frozenset({"-m", "--message", "-S", "-G", "--grep", "--author", "--title", "--body", "--notes", "-k"})
 _OPENSSL_PUBLIC = frozenset({"x509", "crl", "verify", "s_client", "ocsp", "pkcs7", "version", "ciphers"})
-_GIT_SILENT = frozenset(
-    {"check-ignore", "ls-files", "status", "rm", "update-index", "check-attr", "commit", "tag", "mv"}
-)
+_GIT_SILENT = frozenset(listed("check-ignore ls-files status rm update-index check-attr commit tag mv"))
 _LOADERS = frozenset({"source", "."})
 _ENV_FILES = re.compile(
     r"--?(?:var-file|env-file|env-file-if-exists|dotenv|cacert|ca-certificate|cert-file|exclude|ignore|include|glob)(?:=|$)"
@@ -85,11 +84,10 @@ _ADDRESS = re.compile(r"(?:https?|git|ftp|wss?)://")
 _PLAIN_GIT = re.compile(r"(?:^|/)\.git(?:/(?!(?:.*/)?(?:config|credentials)).*)?$", re.DOTALL)
 _STARS = re.compile(r"^\*+|\*+$")
 _PROC_DEPTH = 3  # /proc/*/environ
-_LURES = (
-    ".ssh", ".env", ".aws", ".gnupg", ".netrc", ".kube", ".hermes", ".git-credentials", ".npmrc", ".pypirc",
-    ".pgpass", "id_rsa", "id_ed25519", ".vault-token", ".docker", ".azure", ".bash_history", ".config",
-    ".password-store",
-)  # fmt: skip
+_LURES = listed("""
+    .ssh .env .aws .gnupg .netrc .kube .hermes .git-credentials .npmrc .pypirc .pgpass id_rsa id_ed25519
+    .vault-token .docker .azure .bash_history .config .password-store
+""")
 _SYSTEM_LURES = ("etc", "proc", "root", "home", "shadow", "environ")
 _WHOLE = re.compile(r"(?:cp|tar|zip|7z|rsync|scp|rclone|grep|rg|git|restic|borg|strings|ditto)\Z")
 
@@ -243,28 +241,6 @@ PROGRAMS_WITHOUT_CONTENT = _NO_CONTENT
 
 # The variables of the environment, which may hold secrets: who shows them.
 
-_ANY_ENTRY = r"^(?!(?:ls|list|find|version|help|git|login|status|--version|--help)\b)."
-# What is searched in the arguments of a keeper of secrets.
-_ASKS: Mapping[str, str] = {
-    **dict.fromkeys(("gpg", "gpg2"), r"--export-secret|--decrypt|(?:^| )-d "),
-    **dict.fromkeys(
-        ("pass", "gopass", "op", "bw", "lpass", "keepassxc-cli", "secret-tool", "kwallet-query", "chamber", "doppler",
-         "infisical", "teller", "git-credential-store", "docker-credential-desktop", "docker-credential-osxkeychain"),
-        _ANY_ENTRY,
-    ),
-    "security": r"find-\S*password|dump-keychain|export",
-    **dict.fromkeys(("sops", "ansible-vault", "age", "eyaml"),
-    r"(?:^| )(?:-d|--decrypt|decrypt|view|edit|exec-env)\b"),
-    "vault": r"^(?:read|print|kv get|token)\b",
-    **dict.fromkeys(("rails", "bundle"), r"\bcredentials:"),
-    "aws": r"configure (?:get|export-credentials)|get-secret-value|get-session-token|--with-decryption"
-           r"|get-login-password|get-authorization-token|assume-role",
-    **dict.fromkeys(("gcloud", "az"),
-    r"(?:access|identity)-token|print-credentials|secrets? versions access|keyvault secret show"),
-    "heroku": r"^(?:config|config:get|auth:token)\b",
-    **dict.fromkeys(("npm", "yarn", "pnpm"), r"(?i)_auth"),
-    "kubectl": r"\bget\b.*\bsecrets?\b.* -o|create token|config view.*--raw",
-}  # fmt: skip
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:\w*KEY|\w*TOKEN|\w*SECRET\w*|\w*PASS(?:WORD|WD)?|\w*CREDENTIALS?|AUTH|PAT|DSN)(?:_|$)", re.IGNORECASE
 )
@@ -314,8 +290,6 @@ def looks_for_harmless_names(call: Invocation) -> bool:
 
 def judge_environment(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: ARG001 - all families look alike
     """Which variables of the environment `call` shows."""
-    if _shows_secrets(call):
-        yield Finding("dangerous", "credentials", f"shows secrets through {call.program}", outside=True)
     if call.program == "ps" and is_about_environment(call):
         yield Finding("dangerous", "credentials", "shows the environments of processes")
     elif is_about_environment(call):
@@ -342,9 +316,3 @@ def _shows_environments(given: tuple[str, ...]) -> bool:
         if re.fullmatch(r"-\w*[oOpCuUgGtsqk]|[a-zA-Z]*[opOUtqk]", text):
             next(rest, None)
     return False
-
-
-def _shows_secrets(call: Invocation) -> bool:
-    """Whether a keeper of secrets is asked for one."""
-    asked = _ASKS.get(call.program)
-    return asked is not None and re.search(asked, " ".join(texts(call.arguments))) is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from tools.approval.commands.bash.reading import UNKNOWN, Argument, Invocation
 from tools.approval.commands.classes import Finding
@@ -14,6 +14,7 @@ from tools.approval.commands.dangers.scene import (
     Scene,
     full_path,
     is_on_a_machine,
+    listed,
     place_of,
     shown,
     sort_words,
@@ -21,48 +22,34 @@ from tools.approval.commands.dangers.scene import (
     why_essential,
     why_may_be_essential,
 )
+from tools.approval.commands.dangers.table import lines_of_table
 from tools.approval.commands.dangers.writing import sources_and_target
 
 # Deleting: files, directories, and what a find matches.
 
+# Those that delete or empty each operand; of the second the letters that take a value.
 DELETERS = {
-    "rm": "",
-    "grm": "",
-    "rmdir": "",
-    "unlink": "",
-    "shred": "ns",
-    "gshred": "ns",
-    "srm": "",
-    "wipe": "",
-    "rimraf": "",
-    "del-cli": "",
-    "del": "",
-    "trash": "",
-    "trash-put": "",
-    "gio": "",
-    "truncate": "sr",
-    "gtruncate": "sr",
-    "rd": "",
-    "erase": "",
-    "bleachbit": "",
-    "scrub": "",
-    "remove-item": "",
+    **dict.fromkeys(
+        listed("""
+            rm grm rmdir unlink srm wipe rimraf del-cli del trash trash-put gio rd erase bleachbit scrub remove-item
+        """),
+        "",
+    ),
+    "shred": "ns", "gshred": "ns", "truncate": "sr", "gtruncate": "sr",
 }  # fmt: skip
-_DEEP = frozenset({"rimraf", "srm", "rd", "del-cli"})
+_DEEP = frozenset(listed("rimraf srm rd del-cli"))
 _DELETER_VALUES = ("--size", "--reference")
-_EMPTYING = frozenset({"truncate", "gtruncate", "shred", "gshred", "wipe", "scrub"})
-_REBUILT = frozenset({
-    "node_modules", "dist", "build", "target", ".venv", "venv", "__pycache__", ".pytest_cache", ".mypy_cache",
-    ".ruff_cache", ".tox", ".nox", "coverage", "htmlcov", ".coverage", ".next", ".nuxt", ".turbo",
-    ".parcel-cache", ".cache", ".gradle", "out", ".svelte-kit", "bower_components", ".eggs", "*.egg-info",
-    "*.pyc", ".nyc_output", "_build", ".terraform", "*.o", "*.pyo", ".DS_Store",
-})  # fmt: skip
-_NAMES = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex"})
+_EMPTYING = frozenset(listed("truncate gtruncate shred gshred wipe scrub"))
+_REBUILT = frozenset(
+    listed("""
+    node_modules dist build target .venv venv __pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox coverage
+    htmlcov .coverage .next .nuxt .turbo .parcel-cache .cache .gradle out .svelte-kit bower_components .eggs
+    *.egg-info *.pyc .nyc_output _build .terraform *.o *.pyo .DS_Store
+""")
+)
+_NAMES = frozenset(listed("-name -iname -path -ipath -wholename -iwholename -regex -iregex"))
 _NOT = frozenset({"!", "-not"})
-_NARROWING = frozenset({
-    *_NAMES, "-newer", "-user", "-size", "-empty", "-mtime", "-mmin", "-perm", "-samefile", "-inum", "-ctime",
-    "-atime",
-})  # fmt: skip
+_NARROWING = _NAMES.union(listed("-newer -user -size -empty -mtime -mmin -perm -samefile -inum -ctime -atime"))
 _OTHERS = frozenset({*_NOT, "-o", "-or", ","})
 # GNU's and BSD's, before where it begins to look.
 _FIND_OPTIONS = re.compile(r"-[EHLPXdsx]+|-O\d*|-D")
@@ -79,8 +66,6 @@ def judge_deletion(call: Invocation, scene: Scene) -> Iterator[Finding]:
         yield from _moved_away(call, scene)
     elif program in {"rsync", "rclone", "robocopy", "mirror"}:
         yield from _mirrored(call, scene)
-    elif program in {"gpg", "gpg2"} and any(text.startswith("--delete") for text in texts(call.arguments)):
-        yield Finding("dangerous", "deletion", "deletes keys", outside=True)
     elif program == "cmake":
         yield from _cmake(call, scene)
 
@@ -226,99 +211,144 @@ def _mirrored(call: Invocation, scene: Scene) -> Iterator[Finding]:
     yield Finding("dangerous", "deletion", f"deletes what is only in {shown(target.text)}")
 
 
-# Tools for disks: the forms that only look, told by the option or the verb that stands first.
+# Devices, partitions and filesystems.
 
-_HELP = frozenset({"--help", "--version", "-V", "-h", "help", "version"})
-
-# The verbs that only look; of those with two, both.
-_VERBS: Mapping[str, re.Pattern[str]] = {
-    "zpool": re.compile(r"(?:list|status|iostat|get|history|events|version)\b"),
-    "zfs": re.compile(r"(?:list|get|diff|holds|userspace|groupspace|projectspace|version)\b"),
-    "btrfs": re.compile(
-        r"(?:fi\w*|filesystem) (?:show|usage|df|du)\b|(?:su\w*|subvolume) (?:list|show|get-default"
-        r"|find-new)\b|(?:device|dev) (?:stats|usage|ready)|qgroup show\b|(?:balance|scrub|replace) status\b"
+# Of each tool for disks what it is told where it only looks: the beginning of its operands.
+_VERBS = {name: re.compile(form) for name, form in (
+    ("zpool", r"(?:list|status|iostat|get|history|events|version)\b"),
+    ("zfs", r"(?:list|get|diff|holds|userspace|groupspace|projectspace|version)\b"),
+    ("btrfs", (
+        r"(?:fi\w*|filesystem) (?:show|usage|df|du)\b|(?:su\w*|subvolume) (?:list|show|get-default|find-new)\b"
+        r"|(?:device|dev) (?:stats|usage|ready)|qgroup show\b|(?:balance|scrub|replace) status\b"
         r"|property (?:get|list)\b|inspect-internal\b"
-    ),
-    "cryptsetup": re.compile(r"(?:status|luksDump|isLuks|luksUUID|benchmark|\w+Dump)\b"),
-    "dmsetup": re.compile(r"(?:ls|info|table|status|deps|targets|version|splitname)\b"),
-    "nvme": re.compile(r"(?:list(?:-\w+)*|id-\w+|[\w-]+-log|show-regs|get-[\w-]+|version|gen-hostnqn)\b"),
-    "diskutil": re.compile(
-        r"(?:list|info|listFilesystems|activity|(?:apfs|cs|coreStorage|appleRAID) list\w*)\b"
-    ),
-    "bootctl": re.compile(r"(?:status|list|is-installed)\b"),
-    "fwupdmgr": re.compile(r"(?:get-[\w-]+|security)\b"),
-    "grub-editenv": re.compile(r"(?:\S+ )?list\b"),
-    "grub2-editenv": re.compile(r"(?:\S+ )?list\b"),
-    "parted": re.compile(r"(?:/\S+ )?(?:unit \S+ )?print(?: (?:devices|free|list|all|\d+))?$|$"),
+    )),
+    ("cryptsetup", r"(?:status|luksDump|isLuks|luksUUID|benchmark|\w+Dump)\b"),
+    ("dmsetup", r"(?:ls|info|table|status|deps|targets|version|splitname)\b"),
+    ("nvme", r"(?:list(?:-\w+)*|id-\w+|[\w-]+-log|show-regs|get-[\w-]+|version|gen-hostnqn)\b"),
+    ("diskutil", r"(?:list|info|listFilesystems|activity|(?:apfs|cs|coreStorage|appleRAID) list\w*)\b"),
+    ("bootctl", r"(?:status|list|is-installed)\b"),
+    ("fwupdmgr", r"(?:get-[\w-]+|security)\b"),
+    ("grub-editenv", r"(?:\S+ )?list\b"),
+    ("grub2-editenv", r"(?:\S+ )?list\b"),
+    ("parted", r"(?:/\S+ )?(?:unit \S+ )?print(?: (?:devices|free|list|all|\d+))?$|$"),
+)}  # fmt: skip
+# Of each tool the options with which it only looks, one of which must be there, and those that may be beside them.
+_OPTIONS = {
+    name: (looking, others)
+    for name, looking, others in (
+        line.split("  ") for line in lines_of_table(r"""
+        mdadm  -[DEQX][vsb]*|--(?:detail|examine|query)[\w-]*  -[vsbYt]+|--(?:scan|verbose|brief|export|test)
+        losetup  -[alj]+|--(?:all|list|associated)  -[nJO]+|--(?:noheadings|json|output\S*|raw)
+        swapon  -s|--(?:summary|show\S*)  --(?:noheadings|raw|bytes)
+        efibootmgr  -v|--verbose|-u  -
+        tune2fs  -l  -
+        e2fsck  -[fvCnd0]*n[fvCd0]*  -[fvdC0]+
+        xfs_repair  -n  -v
+        fsck  -[AVTRt]*N[AVTRt]*|-[fv]*n[fv]*|--dry-run  -[ATVRft]+
+        hdparm  -[igtTCIHv]+  --direct
+        sgdisk  -[piv]+\d*|--(?:print|verify|info\S*)  -
+        sfdisk  -[ldJFTxV]+|--(?:list\S*|dump|json|verify)  -[uo]|--(?:unit|output)\S*
+        fdisk  -[lxs]+|--(?:list\S*|getsz)  -[uoc]\w*|--(?:units|output|bytes|color)\S*
+        gdisk  -l  -
+        cfdisk  -P\w*  -
+        parted  -l|--list|-m|-s|--script|--machine  -
+        modprobe  -[nDRcq]+|--(?:dry-run|show\S*|resolve-alias)  -[va]+|--(?:verbose|all)
+        wipefs  -[nipJO]+|--(?:no-act|noheadings|parsable|json|output)\S*  -
+        partx  -[slrgP]+|--(?:show|list|raw|pairs)  -[obno]+
+        growpart  -N|--dry-run  -v
+        resize2fs  -P  -
+        mokutil  --(?:list\S*|sb-state|test-key)  -
+        badblocks  -[sv]+  -[bcop]
+        grub-install  -V  -
+        """)
+    )
 }  # fmt: skip
-# One of the first must be there, and beside them only the second; each cluster of letters is one option.
-_OPTIONS: Mapping[str, tuple[str, str]] = {
-    "mdadm": (
-        "-[DEQX][vsb]*|--(?:detail|examine|query)[\\w-]*", "-[vsbYt]+|--(?:scan|verbose|brief|export|test)",
-    ),
-    "losetup": ("-[alj]+|--(?:all|list|associated)", "-[nJO]+|--(?:noheadings|json|output\\S*|raw)"),
-    "swapon": ("-s|--(?:summary|show\\S*)", "--(?:noheadings|raw|bytes)"),
-    "efibootmgr": ("-v|--verbose|-u", ""),
-    "tune2fs": ("-l", ""),
-    "e2fsck": ("-[fvCnd0]*n[fvCd0]*", "-[fvdC0]+"),
-    "xfs_repair": ("-n", "-v"),
-    "fsck": ("-[AVTRt]*N[AVTRt]*|-[fv]*n[fv]*|--dry-run", "-[ATVRft]+"),
-    "hdparm": ("-[igtTCIHv]+", "--direct"),
-    "sgdisk": ("-[piv]+\\d*|--(?:print|verify|info\\S*)", ""),
-    "sfdisk": ("-[ldJFTxV]+|--(?:list\\S*|dump|json|verify)", "-[uo]|--(?:unit|output)\\S*"),
-    "fdisk": ("-[lxs]+|--(?:list\\S*|getsz)", "-[uoc]\\w*|--(?:units|output|bytes|color)\\S*"),
-    "gdisk": ("-l", ""),
-    "cfdisk": ("-P\\w*", ""),
-    "parted": ("-l|--list|-m|-s|--script|--machine", ""),
-    "modprobe": ("-[nDRcq]+|--(?:dry-run|show\\S*|resolve-alias)", "-[va]+|--(?:verbose|all)"),
-    "wipefs": ("-[nipJO]+|--(?:no-act|noheadings|parsable|json|output)\\S*", ""),
-    "partx": ("-[slrgP]+|--(?:show|list|raw|pairs)", "-[obno]+"),
-    "growpart": ("-N|--dry-run", "-v"),
-    "resize2fs": ("-P", ""),
-    "mokutil": ("--(?:list\\S*|sb-state|test-key)", ""),
-    "badblocks": ("-[sv]+", "-[bcop]"),
-    "grub-install": ("-V", ""),
-}  # fmt: skip
+_HELP = frozenset(listed("--help --version -V -h help version"))
 _LOOKS_ALONE = frozenset({"wipefs", "badblocks"})
 _MORE_THAN_A_LOOK = re.compile(r"--dump-\w*-key|--showkeys|-z|--reset")
-
-
-def only_looks(program: str, given: tuple[str, ...]) -> bool:
-    """Whether a tool for disks is told to show something, and nothing else."""
-    if len(given) == 1 and given[0] in _HELP:
-        return True
-    words = [text for text in given if not text.startswith("-")]
-    options = [text for text in given if text.startswith("-")]
-    verbs = _VERBS.get(program)
-    line = " ".join(words)
-    if verbs is not None and verbs.match(line) and (line or options):
-        return not any(_MORE_THAN_A_LOOK.fullmatch(text) for text in options)
-    if program not in _OPTIONS or (program == "parted" and words):
-        return False
-    looking, others = (re.compile(one) for one in _OPTIONS[program])
-    seen = [text for text in options if looking.fullmatch(text)]
-    return bool(seen or program in _LOOKS_ALONE) and all(text in seen or others.fullmatch(text) for text in options)
-
-
-# Devices, partitions, filesystems, and the permissions of files.
-
 _MAKES = re.compile(r"mkfs(?:\..+)?|mke2fs|mkdosfs|newfs\w*|mkntfs|mkswap|mkreiserfs")
-_WIPES = frozenset({"wipefs", "blkdiscard", "shred", "hdparm", "nvme", "badblocks", "sgdisk", "scrub", "sg_format"})
-_PARTITIONS = frozenset({
-    "fdisk", "parted", "gdisk", "cfdisk", "sfdisk", "partprobe", "diskutil", "gparted", "diskpart", "format",
-    "fsck", "tune2fs", "resize2fs", "debugfs", "xfs_repair", "e2fsck", "growpart", "partx",
-})  # fmt: skip
-_VOLUMES = re.compile(
-    r"(?:lv|vg|pv)(?:remove|create|reduce|extend|resize|change|move|convert)|zpool|zfs|btrfs|mdadm|cryptsetup|dmsetup"
-    r"|losetup|mount|umount|swapoff|swapon|fstrim|efibootmgr|grub\S*|flashrom|fwupdmgr|dd_rescue|ddrescue|kexec"
-    r"|insmod|rmmod|modprobe|mknod|pvresize|fusermount3?|vgcfgrestore|bootctl|update-grub|mokutil"
+# What writes over all of a disk: an argument that one of these fits.
+_WIPES = {
+    "wipefs": r"-\w*[afo].*|--all.*|--offset.*",
+    "hdparm": r".*(?:erase|write|trim).*",
+    "nvme": "format|sanitize|write-zeroes|delete-ns",
+    "badblocks": "-[a-z]*[wn].*",
+    "sgdisk": "-[zZo].*|--zap.*|--clear.*",
+    **dict.fromkeys(("blkdiscard", "shred", "scrub", "sg_format"), ".*"),
+}
+_REMAKES = {
+    "parted": "mklabel|mktable|mkpart|mkfs|rm|resizepart|rescue",
+    "cryptsetup": "(?i:luksFormat|erase|luksErase|reencrypt|luksKillSlot|format|create)",
+    "diskutil": r"(?i:(?:erase|partition|zero|random|secureErase|reformat|split|merge)\w*)",
+    "mdadm": "--create|-C|--zero-superblock|--build|-B",
+    "zpool": "create|labelclear",
+    "btrfs": "add|replace",
+    **dict.fromkeys(("pvcreate", "vgcreate", "sfdisk", "gdisk", "mkswap"), ".*"),
+}
+_LOOKS_ONLY = re.compile(r"-l|--list|-d|--dump|-J|--json|-n|--no-act|print|--test|-t")
+_TOOLS = re.compile(
+    r"fdisk|parted|gdisk|cfdisk|sfdisk|partprobe|diskutil|gparted|diskpart|format|fsck|tune2fs|resize2fs|debugfs"
+    r"|xfs_repair|e2fsck|growpart|partx|(?:lv|vg|pv)(?:remove|create|reduce|extend|resize|change|move|convert)|zpool"
+    r"|zfs|btrfs|mdadm|cryptsetup|dmsetup|losetup|mount|umount|swapoff|swapon|fstrim|efibootmgr|grub\S*|flashrom"
+    r"|fwupdmgr|dd_rescue|ddrescue|kexec|insmod|rmmod|modprobe|mknod|pvresize|fusermount3?|vgcfgrestore|bootctl"
+    r"|update-grub|mokutil"
 )
 # Options, but for the one that means whatever the table of mounts has.
 _NOT_ALL = re.compile(r"-[b-zA-Z]*|--(?!all\b).*")
-_OWNERS = frozenset({
-    "chown", "chgrp", "setfacl", "chattr", "setcap", "chcon", "icacls", "takeown", "chflags", "lchown",
-    "gchown", "gchgrp", "semanage", "setsebool", "setenforce", "restorecon", "xattr",
-})  # fmt: skip
+
+
+def judge_devices(call: Invocation, scene: Scene) -> Iterator[Finding]:
+    """What `call` does to devices and filesystems."""
+    program, given = call.program.casefold(), texts(call.arguments)
+    makes = _MAKES.fullmatch(program) is not None
+    if not makes and program not in _WIPES and not _TOOLS.fullmatch(program):
+        return
+    named = {place_of(one, call.cwd, scene).kind for one in call.arguments}
+    is_disk = "disk" in named or (program == "diskutil" and any(re.fullmatch(r"disk\d\w*", text) for text in given))
+    if makes and is_disk:
+        yield Finding("forbidden", "device", "makes a filesystem on a device")
+    elif makes and ("device" in named or _HELP.isdisjoint(given)):
+        yield Finding("dangerous", "device", "makes a filesystem", outside=True)
+    elif is_disk and not makes and _is_overwritten(program, given):
+        yield Finding("forbidden", "device", "writes over a raw device")
+    elif makes or (program in {"mount", "umount"} and all(map(_NOT_ALL.fullmatch, given))):
+        return  # shows what is mounted
+    elif given and (is_disk or program not in _WIPES) and not _only_looks(program, given):
+        yield Finding("dangerous", "device", "works on devices or filesystems", outside=True)
+
+
+def _is_overwritten(program: str, given: tuple[str, ...]) -> bool:
+    if any(re.fullmatch(_WIPES[program], text) for text in given if program in _WIPES):
+        return True
+    is_telling = program in {"sfdisk", "gdisk"} and any(map(_LOOKS_ONLY.fullmatch, given))
+    return not is_telling and any(re.fullmatch(_REMAKES[program], text) for text in given if program in _REMAKES)
+
+
+def _only_looks(program: str, given: tuple[str, ...]) -> bool:
+    """Whether a tool for disks is told to show something, and nothing else."""
+    if len(given) == 1 and given[0] in _HELP:
+        return True
+    line = " ".join(text for text in given if not text.startswith("-"))
+    options = [text for text in given if text.startswith("-")]
+    if program in _VERBS and _VERBS[program].match(line) and (line or options):
+        return not any(map(_MORE_THAN_A_LOOK.fullmatch, options))
+    if program not in _OPTIONS or (program == "parted" and line):
+        return False
+    looking, others = _OPTIONS[program]
+    seen = [text for text in options if re.fullmatch(looking, text)]
+    return bool(seen or program in _LOOKS_ALONE) and all(
+        text in seen or re.fullmatch(others, text) for text in options
+    )
+
+
+# The permissions of files.
+
+_OWNERS = frozenset(
+    listed("""
+        chown chgrp setfacl chattr setcap chcon icacls takeown chflags lchown gchown gchgrp semanage setsebool
+        setenforce restorecon xattr
+""")
+)
 _OPEN_MODE = re.compile(r"0?[0-7]?[0-7]{2}[2367]|(?:[^,]*,)*(?:[ugoa]*[oa][ugoa]*|)[+=][rwxXst]*w[rwxXst]*(?:,.*)?")
 _SPECIAL_MODE = re.compile(
     r"0*[1-7][0-7]{3}|(?:[^,]*,)*[ugoa]*(?:[-+=][rwxX]*)*[+=][rwxX]*[st]+[rwxXst]*(?:[-+,=].*)?"
@@ -327,63 +357,6 @@ _MILD_MODE = re.compile(r"[0-7]?7[05]{2}|(?:(?:[ugoa]*\+[rX]+|[ugoa]*-w|go-[rwx]
 _MODE_VALUES = "mogtS", ("--mode", "--owner", "--group")
 _MAX_MODE = 100
 _RUNNABLE_MODE = re.compile(r"[ugoa]*\+[xX]+")
-
-
-_REMAKES = {
-    "parted": re.compile(r"mklabel|mktable|mkpart|mkfs|rm|resizepart|rescue"),
-    "cryptsetup": re.compile(r"luksFormat|erase|luksErase|reencrypt|luksKillSlot|format|create", re.IGNORECASE),
-    "diskutil": re.compile(r"(?:erase|partition|zero|random|secureErase|reformat|split|merge)\w*", re.IGNORECASE),
-    "mdadm": re.compile(r"--create|-C|--zero-superblock|--build|-B"),
-    "zpool": re.compile(r"create|labelclear"),
-    "btrfs": re.compile(r"add|replace"),
-    **dict.fromkeys(("pvcreate", "vgcreate", "sfdisk", "gdisk", "mkswap"), re.compile(r".*")),
-}
-_LOOKS_ONLY = re.compile(r"-l|--list|-d|--dump|-J|--json|-n|--no-act|print|--test|-t")
-_ANY = re.compile("|".join((_MAKES.pattern, _VOLUMES.pattern, *_WIPES, *_PARTITIONS)))
-
-
-def judge_devices(call: Invocation, scene: Scene) -> Iterator[Finding]:
-    """What `call` does to devices and filesystems."""
-    program, given = call.program.casefold(), texts(call.arguments)
-    if not _ANY.fullmatch(program):
-        return
-    named = {place_of(one, call.cwd, scene).kind for one in call.arguments}
-    is_disk = "disk" in named or (program == "diskutil" and any(re.fullmatch(r"disk\d\w*", text) for text in given))
-    if _MAKES.fullmatch(program):
-        if named.isdisjoint({"disk", "device"}) and {"-V", "--version", "-h", "--help"}.intersection(given):
-            return
-        if is_disk:
-            yield Finding("forbidden", "device", "makes a filesystem on a device")
-        else:
-            yield Finding("dangerous", "device", "makes a filesystem", outside=True)
-    elif is_disk and (_is_wiping(program, given) or _is_remade(program, given)):
-        yield Finding("forbidden", "device", "writes over a raw device")
-    elif program in {"mount", "umount"} and all(_NOT_ALL.fullmatch(text) for text in given):
-        return  # shows what is mounted
-    elif given and (is_disk or program not in _WIPES) and not only_looks(program, given):
-        yield Finding("dangerous", "device", "works on devices or filesystems", outside=True)
-
-
-def _is_remade(program: str, given: tuple[str, ...]) -> bool:
-    remakes = _REMAKES.get(program)
-    is_telling = program in {"sfdisk", "gdisk"} and any(_LOOKS_ONLY.fullmatch(text) for text in given)
-    return remakes is not None and not is_telling and any(remakes.fullmatch(text) for text in given)
-
-
-def _is_wiping(program: str, given: tuple[str, ...]) -> bool:
-    match program:
-        case "wipefs":
-            return any(re.match(r"-\w*[afo]|--all|--offset", text) for text in given)
-        case "hdparm":
-            return any("erase" in text or "write" in text or "trim" in text for text in given)
-        case "nvme":
-            return any(text in {"format", "sanitize", "write-zeroes", "delete-ns"} for text in given)
-        case "badblocks":
-            return any(re.match(r"-[a-z]*[wn]", text) for text in given)
-        case "sgdisk":
-            return any(re.match(r"-[zZo]|--zap|--clear", text) for text in given)
-        case _:
-            return program in _WIPES
 
 
 def judge_permissions(call: Invocation, scene: Scene) -> Iterator[Finding]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from tools.approval.commands.bash.reading import UNKNOWN, UNKNOWN_TEXT, Argument, Invocation, Reading
 from tools.approval.commands.classes import Finding
-from tools.approval.commands.dangers.scene import Scene, sort_words, texts
-from tools.approval.commands.dangers.system import KILLERS, named_in_kill
+from tools.approval.commands.dangers.calls import KILLERS, named_in_kill
+from tools.approval.commands.dangers.scene import Scene, listed, sort_words, texts
 
 # What hides its meaning, runs code from elsewhere, or makes harmless programs run something else.
 
@@ -36,27 +36,6 @@ _NODE_HARMLESS = re.compile(
 )
 # What the Java machine loads or runs for an option.
 _JAVA_RUNS = re.compile(rf"agent|[{UNKNOWN}@]|On(?:OutOfMemory)?Error|bootclasspath|VMOptionsFile|:Flags=")
-_HELPERS: Mapping[str, re.Pattern[str]] = {
-    "zip": re.compile(r"-TT|--unzip-command"),
-    "man": re.compile(r"-P|--pager|-H|--html"),
-    "less": re.compile(r"\+!|\+\|"),
-    "tar": re.compile(r"--rsh-command|--rmt-command"),
-    "sort": re.compile(r"--compress-program"),
-    "split": re.compile(r"--filter"),
-    **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), re.compile(r"-wrapper|-fplugin=")),
-    "rsync": re.compile(r"--rsync-path"),
-    "ssh": re.compile(r"-oProxyCommand|ProxyCommand"),
-    "mysql": re.compile(r"--pager"),
-    "psql": re.compile(r"--set=PAGER"),
-    "entr": re.compile(r"-s"),
-    "gawk": re.compile(r"-l|--load|-i"),
-    **dict.fromkeys(("make", "gmake"), re.compile(r"(?:SHELL|\.SHELLFLAGS|MAKEFLAGS)[:+?]?=")),
-    **dict.fromkeys(("expect", "autoexpect"), re.compile(r"-c")),
-    "git-shell": re.compile(r"-c"),
-    "pip": re.compile(r"--global-option|--install-option|--build-option"),
-    "ffmpeg": re.compile(r"-protocol_whitelist"),
-}  # fmt: skip
-_FROM_AN_ADDRESS = frozenset({"iex", "invoke-expression", "mshta", "rundll32", "regsvr32", "certutil"})
 _OURS = re.compile(r"HERMES_\w+")
 
 
@@ -76,31 +55,8 @@ def judge_hidden(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: 
         text == UNKNOWN or text.startswith(("/dev/fd/", "/dev/stdin", "/proc/self/fd")) for text in given[:1]
     ):
         yield Finding("dangerous", "remote code", "feeds text to an interpreter")
-    elif why := _renames(program, given) or _runs_others(program, given):
-        yield Finding("dangerous", "hidden", why)
-    yield from _from_elsewhere(program, call)
-
-
-def _renames(program: str, given: tuple[str, ...]) -> str:
-    if (
-        (program == "alias" and any("=" in text for text in given))
-        or (program == "hash" and "-p" in given)
-        or (program == "enable" and any(re.match(r"-\w*f", text) for text in given))
-    ):
-        return "gives programs other names"
-    return ""
-
-
-def _runs_others(program: str, given: tuple[str, ...]) -> str:
-    """Why a program that seems harmless runs another one, by its options; '' where it does not."""
-    if program in {"bind", "complete"} and any(text in {"-x", "-C"} for text in given):
-        return "makes the shell run something later"
-    if program.startswith(("ld-linux", "ld-musl", "ld.so", "ld64")):
-        return "runs a program whose name is hidden"
-    option = _HELPERS.get(program)
-    if option is not None and any(option.match(text) for text in given):
-        return "makes programs run something else"
-    return ""
+    if re.match(r"(?:https?|ftp|git\+\w+|github|gitlab|bitbucket|gist):", call.written):
+        yield Finding("dangerous", "remote code", "runs code that comes from elsewhere", outside=True)
 
 
 def _exported(program: str, arguments: tuple[Argument, ...]) -> Iterator[tuple[str, Argument]]:
@@ -159,24 +115,14 @@ def _piped(call: Invocation) -> Finding:
     return Finding("dangerous", "hidden", "feeds text to an interpreter")
 
 
-def _from_elsewhere(program: str, call: Invocation) -> Iterator[Finding]:
-    given = texts(call.arguments)
-    if re.match(r"(?:https?|ftp|git\+\w+|github|gitlab|bitbucket|gist):", call.written):
-        yield Finding("dangerous", "remote code", "runs code that comes from elsewhere", outside=True)
-    urls = [text for text in given if re.match(r"(?:https?|ftp)://", text)]
-    if (program in {"deno", "bun"} and urls and given[:1] == ("run",)) or (program in _FROM_AN_ADDRESS and given):
-        yield Finding("dangerous", "remote code", "runs code that comes from elsewhere")
-    elif program in {"kubectl", "oc"} and urls and {"apply", "create"}.intersection(given):
-        yield Finding("dangerous", "remote code", "runs code that comes from elsewhere", outside=True)
-
-
 # What only the text tells: readings keep no names of variables and no substitutions.
 
-_REQUESTS = frozenset({
-    "curl", "wget", "http", "https", "xh", "dig", "drill", "delv", "host", "nslookup", "ping", "ping6",
-    "whois", "traceroute", "tracepath", "mtr", "aria2c", "lynx", "w3m", "links", "fetch", "openssl", "getent",
-    "kdig",
-})  # fmt: skip
+_REQUESTS = frozenset(
+    listed("""
+    curl wget http https xh dig drill delv host nslookup ping ping6 whois traceroute tracepath mtr aria2c lynx w3m
+    links fetch openssl getent kdig
+""")
+)
 # Longer ones are not searched for what comes after what.
 _MAX_CHARS = 8_000
 _SUBSTITUTED = re.compile(r"\$\((?!\()|`|<\(")

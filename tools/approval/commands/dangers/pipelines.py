@@ -23,6 +23,7 @@ from tools.approval.commands.dangers.scene import (
     full_path,
     is_below,
     is_on_a_machine,
+    listed,
     place_of,
     sort_words,
     texts,
@@ -344,10 +345,11 @@ def _text(call: Invocation, files: _Files) -> str | None:
 
 # Programs that act together: fetched and then run, found and then deleted, written and run.
 
-_FETCHERS = frozenset({
-    "curl", "wget", "wget2", "aria2c", "http", "https", "xh", "axel", "fetch", "lynx", "scp", "sftp", "nc",
-    "ncat", "ftp", "aws", "gsutil", "rclone", "lwp-request", "curlie",
-})  # fmt: skip
+_FETCHERS = frozenset(
+    listed("""
+    curl wget wget2 aria2c http https xh axel fetch lynx scp sftp nc ncat ftp aws gsutil rclone lwp-request curlie
+""")
+)
 _FINDERS = frozenset({"find", "gfind", "bfs", "fd", "fdfind", "ls", "locate", "rg", "grep", "git", "tree"})
 _MOVERS = frozenset({"mv", "cp", "install", "ln"})
 _PROGRAMS = re.compile(r"(?:/usr)?(?:/local)?/s?bin/[^/]+")

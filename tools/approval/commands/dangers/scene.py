@@ -83,6 +83,11 @@ def sort_words(
     return Words(tuple(operands), tuple(options))
 
 
+def listed(text: str) -> tuple[str, ...]:
+    """The words of a table."""
+    return tuple(text.split())
+
+
 def texts(arguments: Iterable[Argument]) -> tuple[str, ...]:
     """The arguments as text, `UNKNOWN` in them where nobody knows."""
     return tuple(argument.text for argument in arguments)
@@ -125,11 +130,10 @@ Kind = Literal[
 ]  # fmt: skip
 """What is at a place. «inside» is below the roots and nothing special; «unknown» is anywhere."""
 
-SYSTEM_FOLDERS = (
-    "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "opt", "proc", "root", "run",
-    "sbin", "srv", "sys", "usr", "var", "mnt", "media", "snap", "nix", "Users", "System", "Library",
-    "Applications", "private", "Volumes", "cores",
-)  # fmt: skip
+SYSTEM_FOLDERS = listed("""
+    bin boot dev etc home lib lib32 lib64 libx32 opt proc root run sbin srv sys usr var mnt media snap nix Users
+    System Library Applications private Volumes cores
+""")
 _SYSTEM = re.compile(
     r"/(?:bin|boot|dev|etc|lib\w*|opt|proc|root|run|sbin|srv|sys|usr|var|snap|nix|System|Library"
     r"|Applications|private)(?:/|$)",
@@ -144,10 +148,7 @@ _DISK = re.compile(
 _NETWORK = re.compile(r"/dev/(?:tcp|udp)/")
 _HOME = re.compile(r"/home/[^/]+|/Users/[^/]+|/root|/var/root", re.IGNORECASE)
 _OWN = re.compile(r"(?:^|/)\.hermes(?:/|$)", re.IGNORECASE)
-OTHER_MACHINES = frozenset({
-    "ssh", "autossh", "slogin", "rsh", "mosh", "pssh", "parallel-ssh", "prsh", "pdsh", "clush", "dsh",
-    "mussh",
-})  # fmt: skip
+OTHER_MACHINES = frozenset(listed("ssh autossh slogin rsh mosh pssh parallel-ssh prsh pdsh clush dsh mussh"))
 """Programs that run a command on other machines, one or many."""
 _GLOB = re.compile(r"[*?\[]")
 
@@ -264,12 +265,11 @@ def has_glob(argument: Argument) -> bool:
 
 # What a machine or a person has nothing left without, however it is spelled.
 
-_SECOND_LEVEL = (
-    "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/local", "/usr/share",
-    "/usr/include", "/var/lib", "/var/log", "/var/www", "/var/spool", "/var/backups", "/etc/ssh",
-    "/etc/systemd", "/etc/pam.d", "/boot/efi", "/boot/grub", "/lib/modules", "/lib/systemd", "/usr/local/bin",
-    "/usr/local/lib", "/System/Library",
-)  # fmt: skip
+_SECOND_LEVEL = listed("""
+    /usr/bin /usr/sbin /usr/lib /usr/lib64 /usr/libexec /usr/local /usr/share /usr/include /var/lib /var/log
+    /var/www /var/spool /var/backups /etc/ssh /etc/systemd /etc/pam.d /boot/efi /boot/grub /lib/modules /lib/systemd
+    /usr/local/bin /usr/local/lib /System/Library
+""")
 _KEPT = frozenset({"/", *(f"/{name}" for name in SYSTEM_FOLDERS), *_SECOND_LEVEL})
 _FOLDED = frozenset(path.casefold() for path in _KEPT)
 _BROAD = re.compile(r"[.*?\[\]!^{},]*[*?\]][.*?\[\]!^{},]*")
