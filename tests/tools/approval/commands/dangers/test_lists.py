@@ -1,6 +1,7 @@
 """Commands by the hundred, a line each: those that ask, and those of everyday work that must not.
 
-`what_is_found.txt` has all that is found in each. GOLDEN_UPDATE=1 writes it anew; review what changed.
+A line of `commands.txt` is how far a command reaches, the command, and all that is found in it, with ⇒ between.
+GOLDEN_UPDATE=1 writes that anew, but for which of them ask; review what changed.
 """
 
 import os
@@ -12,18 +13,28 @@ from tests.support.each import each
 from tools.approval.commands import classify_command
 
 PROJECT = Path("/home/dev/project")
-HERE = Path(__file__).parent
-DANGEROUS, EVERYDAY, FOUND = "dangerous_commands.txt", "everyday_commands.txt", "what_is_found.txt"
+LISTS = Path(__file__).with_name("commands.txt")
+_ASK, _RUN = "ASK", "RUN"
+_BETWEEN = " ⇒ "
 _MANY = 40  # commands in one test: few tests to collect, and each soon over
 
 
-def _lines(name):
-    return HERE.joinpath(name).read_text(encoding="utf-8").splitlines()
+def _listed(label):
+    sections = LISTS.read_text(encoding="utf-8").rstrip("\n").split("\n\n")
+    return next(lines[1:] for lines in (each.split("\n") for each in sections) if lines[0] == label)
 
 
-def _parts(*names):
-    lines = [line for name in names for line in _lines(name)]
+def _parts(*labels):
+    lines = [line for label in labels for line in _listed(label)]
     return [pytest.param(lines[at : at + _MANY], id=f"from {at + 1}") for at in range(0, len(lines), _MANY)]
+
+
+def _command(line):
+    return line.split(_BETWEEN)[1]
+
+
+def _judged(lines):
+    return [(command, classify_command(command, PROJECT, (PROJECT,))) for command in map(_command, lines)]
 
 
 @pytest.fixture(autouse=True)
@@ -32,45 +43,38 @@ def _a_persons_own_home(monkeypatch):
     monkeypatch.delenv("HERMES_HOME", raising=False)
 
 
-@pytest.mark.parametrize("commands", _parts(DANGEROUS))
-def test_a_dangerous_command_asks_and_says_why(commands):
-    found = [(command, classify_command(command, PROJECT, (PROJECT,))) for command in commands]
+@pytest.mark.parametrize("lines", _parts(_ASK))
+def test_a_dangerous_command_asks_and_says_why(lines):
+    found = _judged(lines)
 
     assert [command for command, each in found if each.level not in {"dangerous", "forbidden"}] == []
     assert [command for command, each in found if not (each.why and each.family)] == []
 
 
-@pytest.mark.parametrize("commands", _parts(EVERYDAY))
-def test_an_everyday_command_runs_unasked(commands):
-    found = [(command, classify_command(command, PROJECT, (PROJECT,))) for command in commands]
-
-    assert [(command, each.why) for command, each in found if each.level not in {"safe", "ordinary"}] == []
+@pytest.mark.parametrize("lines", _parts(_RUN))
+def test_an_everyday_command_runs_unasked(lines):
+    assert [(command, each.why) for command, each in _judged(lines) if each.level not in {"safe", "ordinary"}] == []
 
 
-def _told(command):
-    found = classify_command(command, PROJECT, (PROJECT,))
-    lines = [f"    {found.why}"] if found.why and not found.findings else []
+def _told(line):
+    ((command, found),) = _judged([line])
+    told = [found.why] if found.why and not found.findings else []
     for one in found.findings:
         signs = " (outside)" * one.outside + " (undoable)" * one.undoable
-        lines.append(f"    {one.level}, {one.family}: {one.why}{signs}")
-    return "\n".join((f"{found.level}: {command}", *lines))
+        told.append(f"{one.level}, {one.family}: {one.why}{signs}")
+    return _BETWEEN.join((found.level, command, *told))
 
 
 @pytest.mark.skipif(os.environ.get("GOLDEN_UPDATE") == "1", reason="it is written anew")
-@pytest.mark.parametrize("commands", _parts(DANGEROUS, EVERYDAY))
-def test_all_that_is_found_in_a_command_is_what_it_was(commands):
-    known = set(HERE.joinpath(FOUND).read_text(encoding="utf-8").split("\n\n"))
-
-    assert [told for told in map(_told, commands) if told not in known] == []
+@pytest.mark.parametrize("lines", _parts(_ASK, _RUN))
+def test_all_that_is_found_in_a_command_is_what_it_was(lines):
+    assert list(map(_told, lines)) == lines
 
 
-def test_what_is_found_is_kept_for_each_command_and_no_other():
-    everything = [*_lines(DANGEROUS), *_lines(EVERYDAY)]
-    if os.environ.get("GOLDEN_UPDATE") == "1":
-        HERE.joinpath(FOUND).write_text("\n\n".join((*map(_told, everything), "")), encoding="utf-8")
-
-    kept = HERE.joinpath(FOUND).read_text(encoding="utf-8").split("\n\n")
-    assert [block.partition("\n")[0].partition(": ")[2] for block in kept[:-1]] == everything
+@pytest.mark.skipif(os.environ.get("GOLDEN_UPDATE") != "1", reason="what is found stays as it is")
+def test_what_is_found_is_written_anew():
+    sections = ("\n".join((label, *map(_told, _listed(label)))) for label in (_ASK, _RUN))
+    LISTS.write_text("\n\n".join(sections) + "\n", encoding="utf-8")
 
 
 @each(
@@ -103,6 +107,6 @@ def test_text_of_several_lines_that_is_only_data_does_not(command):
 
 
 def test_the_lists_hold_no_command_twice():
-    everything = [*_lines(DANGEROUS), *_lines(EVERYDAY)]
+    everything = [*map(_command, _listed(_ASK)), *map(_command, _listed(_RUN))]
 
     assert len(everything) == len(set(everything))
