@@ -12,17 +12,18 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from tools.approval.actions import Action, LeavePlan, RunCommand, describe
-from tools.approval.grants import Grants, PastAnswer, PastAnswers, WiderAnswer
+from tools.approval.grants import Grants, PastAnswer, WiderAnswer
 from tools.approval.policy import Decision, EditPolicy, Mode, Rules, decide
 from tools.approval.questions import (
     Answer,
     Approver,
     AskedTime,
-    Line,
     NobodyToAsk,
-    OneAtATime,
     OpenQuestion,
     Question,
+    QuestionQueue,
+    Watch,
+    said_no_before,
 )
 from tools.approval.scopes import Grant
 from tools.errors import ToolInterrupted
@@ -100,13 +101,13 @@ class Approvals:
         approver: Approver | None = None,
         *,
         edits: EditPolicy = "mode",
-        grants: PastAnswers | None = None,
+        grants: Grants | None = None,
         judge: Judge | None = None,
         warnings: tuple[str, ...] = (),
     ) -> None:
         self.rules = rules
         self.approver = approver or NobodyToAsk()
-        self.grants: PastAnswers = grants or Grants()
+        self.grants = grants or Grants()
         self.judge = judge
         self._warnings = warnings
         self.advice: Callable[[Question, Interrupt], Answer | None] | None = None
@@ -116,8 +117,7 @@ class Approvals:
         self._lock = threading.Lock()
         self._listeners: list[Callable[[], None]] = []
         # Parallel calls ask one after the other, so that the first answer («always») can spare the next question.
-        self._asking = OneAtATime()
-        self._line = Line(self._asking.wake)
+        self._queue = QuestionQueue()
         self.asked = AskedTime()
         self.refused_now = _Refused()
 
@@ -307,16 +307,16 @@ class Approvals:
         Whoever runs them tells with `asks_no_more` of each as soon as that is known; nobody asks before the calls
         before it.
         """
-        return self._line.in_order(calls)
+        return self._queue.in_order(calls)
 
     def asks_no_more(self, call: str) -> None:
         """What a call wants to do was allowed, or it has ended: those after it may ask."""
-        self._line.leave(call)
+        self._queue.leave(call)
 
     @property
     def waiting(self) -> int:
         """How many calls wait to ask, because of a question before theirs or a call that may have one."""
-        return self._asking.waiting
+        return self._queue.waiting
 
     def put(
         self,
@@ -325,36 +325,39 @@ class Approvals:
         seen: int,
         is_needless: Callable[[], bool],
         *,
-        hears: Callable[[bool], None] = lambda _: None,
-        is_vain: Callable[[], bool] = lambda: False,
+        parent: str = "",
+        counts: bool = True,
     ) -> Answer | None:
         """Ask the person once it is this call's turn and nobody else is asked; what lasts of the answer is kept.
 
         Args:
             seen: `changes` from before it was decided to ask.
             is_needless: whether, as things are now, nobody has to be asked.
-            hears: is told whether the person has said yes; not of an answer that was given beforehand.
-            is_vain: whether there is no use in asking any more; looked at once it is this call's turn.
+            parent: the call that makes this one, for which it counts what comes of it; '' for the model itself.
+            counts: that the same was refused to `parent` before is an answer.
 
         Returns:
-            the answer; None when something changed or it is vain, so that it has to be decided again.
+            the answer; None when something changed, so that it has to be decided again.
 
         Raises:
+            Denied: the person has said no to that, or too often, on behalf of `parent`.
             ToolInterrupted: the turn is over; an answer that came too late is not kept.
         """
         question = replace(question, asker=self.asker)
-        may_ask = lambda: self._line.may_ask(question.tool_call_id)  # noqa: E731 - as short as the other one
-        place = self._asking.place(turn, lambda: self.changes != seen, may_ask)
-        with self._counted(question.tool_call_id), place as is_mine:
-            if not is_mine or self.changes != seen or is_vain():
-                return None
-            asked = OpenQuestion(turn, lambda: self.changes, seen, is_needless)
-            answer = self._ask(question, turn, asked, hears)
-            if turn.is_set():
-                raise ToolInterrupted
-            if answer is not None:
-                self._keep(question, answer)
-            return answer
+        with self.asked.asking_for(parent) as watch:
+            _refuse_again(watch, question, counts=counts)
+            place = self._queue.place(question.tool_call_id, turn, lambda: self.changes != seen)
+            with self._counted(question.tool_call_id), place as is_mine:
+                if not is_mine or self.changes != seen:
+                    return None
+                _refuse_again(watch, question, counts=counts)
+                asked = OpenQuestion(turn, lambda: self.changes, seen, is_needless)
+                answer = self._ask(question, turn, asked, watch)
+                if turn.is_set():
+                    raise ToolInterrupted
+                if answer is not None:
+                    self._keep(question, answer)
+                return answer
 
     def is_asking(self, call: str) -> bool:
         """Whether a call asks the person, or waits to."""
@@ -368,9 +371,7 @@ class Approvals:
         finally:
             self._now.asking.remove(call)
 
-    def _ask(
-        self, question: Question, turn: Interrupt, asked: OpenQuestion, hears: Callable[[bool], None]
-    ) -> Answer | None:
+    def _ask(self, question: Question, turn: Interrupt, asked: OpenQuestion, watch: Watch | None) -> Answer | None:
         if self.advice is not None and (advised := self.advice(question, turn)) is not None:
             return advised
         forget = self.on_change(asked.notify)
@@ -382,7 +383,8 @@ class Approvals:
             return None
         finally:
             forget()
-        hears(answer.allowed)
+        if watch is not None:
+            watch.heard(question.action, allowed=answer.allowed)
         return answer
 
     def _keep(self, question: Question, answer: Answer) -> None:
@@ -407,12 +409,19 @@ class Approvals:
             listeners = list(self._listeners)
         for listener in listeners:
             listener()
-        self._asking.wake()
+        self._queue.wake()
 
     def _forget(self, listener: Callable[[], None]) -> None:
         with self._lock:
             if listener in self._listeners:
                 self._listeners.remove(listener)
+
+
+def _refuse_again(watch: Watch | None, question: Question, *, counts: bool) -> None:
+    """Ask nobody what was refused to the same call before, nor anything where that was too much."""
+    was_refused = watch is not None and counts and watch.has_refused(question.action)
+    if was_refused or (watch is not None and watch.is_enough()):
+        raise said_no_before(question.action, to_all=not was_refused)
 
 
 def _wider_than(grant: Grant, question: Question) -> tuple[WiderAnswer, ...]:

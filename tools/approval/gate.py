@@ -18,7 +18,7 @@ from tools.approval.actions import (
 )
 from tools.approval.approvals import Approvals
 from tools.approval.policy import ALLOW, Decision, brings_others_words, denied_by
-from tools.approval.questions import Answer, Approver, NobodyToAsk, Question, denied, said_no, said_no_before
+from tools.approval.questions import Answer, Approver, NobodyToAsk, Question, denied, said_no
 from tools.approval.scopes import lasting, reaches
 from tools.errors import Denied, ToolInterrupted
 from tools.ports import Interrupt
@@ -178,7 +178,9 @@ class Gate:
         while answer is None:
             self._check_turn()
             # What is asked about is the call: that of this tool was refused before says nothing.
-            answer = self._put(question, approvals.changes, lambda: False, is_like_others=True)
+            answer = approvals.put(
+                question, self.interrupt, approvals.changes, lambda: False, parent=self._parent, counts=False
+            )
         if not answer.allowed:
             raise said_no(action, answer)
 
@@ -218,7 +220,13 @@ class Gate:
             if also:
                 # No earlier yes and none that lasts: together they are another thing each time.
                 question = replace(question, also=also, reaches=(), keeps=(), no_lasts=False)
-            answer = self._put(question, seen, lambda: approvals.decide(action).verdict != "ask")
+            answer = approvals.put(
+                question,
+                self.interrupt,
+                seen,
+                lambda: approvals.decide(action).verdict != "ask",
+                parent=self._parent,
+            )
             if answer is None:
                 continue
             if not answer.allowed:
@@ -227,33 +235,6 @@ class Gate:
             # Meanwhile the mode may have become one in which a yes does not help.
             now = approvals.decide(action)
             return now if now.verdict == "deny" else Decision("allow", outside=decision.outside)
-
-    def _put(
-        self, question: Question, seen: int, is_needless: Callable[[], bool], *, is_like_others: bool = False
-    ) -> Answer | None:
-        """As `Approvals.put`; for a call that another makes it counts what comes of it.
-
-        Raises:
-            Denied: the person has said no to that, or too often, on behalf of that other call.
-        """
-        action, approvals = question.action, self.approvals
-        with approvals.asked.asking_for(self._parent) as watch:
-            if watch is None:
-                return approvals.put(question, self.interrupt, seen, is_needless)
-
-            def was_refused() -> bool:
-                return not is_like_others and watch.has_refused(action)
-
-            if watch.is_enough() or was_refused():
-                raise said_no_before(action, to_all=not was_refused())
-            return approvals.put(
-                question,
-                self.interrupt,
-                seen,
-                is_needless,
-                hears=lambda is_yes: watch.heard(action, allowed=is_yes),
-                is_vain=lambda: watch.is_enough() or was_refused(),
-            )
 
     def _question(self, action: Action, decision: Decision) -> Question:
         # Where every edit is to be shown, none may be allowed beforehand.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 from tools.approval.actions import Action, CallMcpTool, ToolPin, closest
 from tools.approval.commands.prefix import prefix_of
@@ -425,71 +425,8 @@ def _refusable(action: Action) -> SameThing | None:
     return None if same is None else replace(same, variables=(), pin=None)
 
 
-class PastAnswers(Protocol):
-    """Where answers are kept that reach beyond once; safe to use from several threads."""
-
-    @property
-    def keeps(self) -> bool:
-        """Whether a yes can be kept for later sessions."""
-        ...
-
-    @property
-    def problem(self) -> str:
-        """What is wrong with those that are kept, for the person; '' if nothing is."""
-        ...
-
-    def allow(self, grant: Grant, risks: Collection[str] = (), *, always: bool = False) -> str:
-        """From now on `grant` is allowed, with `always` in later sessions too.
-
-        Args:
-            risks: the dangers that the person was shown; it allows nothing that has another one.
-
-        Returns:
-            why it holds for this session only, though it was to be kept; '' where all is as wanted.
-        """
-        ...
-
-    def refuse(self, action: Action, *, always: bool = False) -> str:
-        """From now on the same thing as `action` is refused, with `always` in later sessions too.
-
-        Returns:
-            as `allow`.
-        """
-        ...
-
-    def allows(self, action: Action, risks: Collection[str] = ()) -> bool:
-        """True when an earlier yes reaches this, and was given for everything that is dangerous in it."""
-        ...
-
-    def why_outdated(self, action: CallMcpTool) -> str:
-        """Why an earlier yes to a tool of that name is not one to what the tool is now, in words that follow "because
-        it"; '' where there was no such yes.
-        """
-        ...
-
-    def refuses(self, action: Action) -> bool:
-        """True when an earlier no was for this same thing."""
-        ...
-
-    def listed(self) -> Sequence[PastAnswer]:
-        """Every answer that counts, this session's first, each kind in the order they were given."""
-        ...
-
-    def revoke(self, answer: PastAnswer) -> None:
-        """Take one of `listed` back.
-
-        Raises:
-            KeptGrantsError: it is not there any more, or could not be taken back.
-        """
-        ...
-
-    def forget_refusals(self) -> int:
-        """Take back every no; how many there were."""
-        ...
-
-
 class Grants:
-    """The answers of one session, in memory, and those that are kept for good. Implements `PastAnswers`.
+    """The answers of one session, in memory, and those that are kept for good; safe to use from several threads.
 
     Args:
         kept: the answers for good; None where none are kept.
@@ -505,16 +442,23 @@ class Grants:
 
     @property
     def keeps(self) -> bool:
-        """As in `PastAnswers`."""
+        """Whether a yes can be kept for later sessions."""
         return self.kept is not None
 
     @property
     def problem(self) -> str:
-        """As in `PastAnswers`."""
+        """What is wrong with those that are kept, for the person; '' if nothing is."""
         return "" if self.kept is None else self.kept.problem
 
     def allow(self, grant: Grant, risks: Collection[str] = (), *, always: bool = False) -> str:
-        """As in `PastAnswers`."""
+        """From now on `grant` is allowed, with `always` in later sessions too.
+
+        Args:
+            risks: the dangers that the person was shown; it allows nothing that has another one.
+
+        Returns:
+            why it holds for this session only, though it was to be kept; '' where all is as wanted.
+        """
         why = self._not_kept("yes", lambda kept: kept.add(grant, self._roots[0], risks)) if always else ""
         if not always or why:
             with self._lock:
@@ -522,7 +466,11 @@ class Grants:
         return why
 
     def refuse(self, action: Action, *, always: bool = False) -> str:
-        """As in `PastAnswers`; what is asked anew each time is not refused for ever."""
+        """From now on the same thing as `action` is refused, with `always` in later sessions too.
+
+        Returns:
+            as `allow`.
+        """
         same = _refusable(action)
         if same is None:
             return ""
@@ -533,7 +481,7 @@ class Grants:
         return why
 
     def allows(self, action: Action, risks: Collection[str] = ()) -> bool:
-        """As in `PastAnswers`."""
+        """True when an earlier yes reaches this, and was given for everything that is dangerous in it."""
         with self._lock:
             allowed = tuple(self._allowed.items())
         kept = () if self.kept is None else self.kept.of(self._roots)
@@ -543,7 +491,9 @@ class Grants:
         )
 
     def why_outdated(self, action: CallMcpTool) -> str:
-        """As in `PastAnswers`."""
+        """Why an earlier yes to a tool of that name is not one to what the tool is now, in words that follow "because
+        it"; '' where there was no such yes.
+        """
         if action.pin is None or action.each:
             return ""
         with self._lock:
@@ -568,7 +518,7 @@ class Grants:
         return "was not there when you allowed every tool of the server" if whole else ""
 
     def refuses(self, action: Action) -> bool:
-        """As in `PastAnswers`."""
+        """True when an earlier no was for this same thing."""
         same = _refusable(action)
         with self._lock:
             if same in self._refused:
@@ -576,7 +526,7 @@ class Grants:
         return self.kept is not None and any(same == refused for refused in self.kept.refused(self._roots))
 
     def listed(self) -> Sequence[PastAnswer]:
-        """As in `PastAnswers`."""
+        """Every answer that counts, this session's first, each kind in the order they were given."""
         with self._lock:
             allowed, refused = tuple(self._allowed), tuple(self._refused)
         kept = () if self.kept is None else self.kept.all()
@@ -587,7 +537,11 @@ class Grants:
         )
 
     def revoke(self, answer: PastAnswer) -> None:
-        """As in `PastAnswers`."""
+        """Take one of `listed` back.
+
+        Raises:
+            KeptGrantsError: it is not there any more, or could not be taken back.
+        """
         if answer.record is not None and self.kept is not None:
             self.kept.remove(answer.record)
             return
@@ -599,7 +553,7 @@ class Grants:
             answers.pop(answer.grant)  # type: ignore[arg-type]  # it was found in there
 
     def forget_refusals(self) -> int:
-        """As in `PastAnswers`."""
+        """Take back every no; how many there were."""
         with self._lock:
             number = len(self._refused)
             self._refused.clear()

@@ -29,7 +29,7 @@ from tools.approval.actions import (
 )
 from tools.approval.commands import classify_command
 from tools.approval.commands.classes import WORST_FIRST, CommandClass
-from tools.approval.grants import PastAnswers
+from tools.approval.grants import Grants
 from tools.approval.persistence_paths import run_later
 from tools.approval.rule_patterns import covers_path, denies_host, denies_path, fits, may_fit
 from tools.approval.rules import Hit, PermissionRule, RuleKind
@@ -355,7 +355,7 @@ def decide(
     action: Action,
     mode: Mode,
     rules: Rules,
-    answers: PastAnswers,
+    answers: Grants,
     edits: EditPolicy = "mode",
     *,
     has_read_others: bool = False,
@@ -574,7 +574,7 @@ def _type(action: ProcessInput) -> Decision:
     return Decision("ask", _joined(reasons), "risk", reasons)
 
 
-def _needs_no_question(action: Action, rules: Rules, answers: PastAnswers, found: Decision) -> bool:
+def _needs_no_question(action: Action, rules: Rules, answers: Grants, found: Decision) -> bool:
     """Whether a rule of the user's or an earlier answer is a yes to this."""
     if found.cause == "others" or (isinstance(action, RunCommand) and action.changes):
         return False  # such a yes was given without the text
@@ -593,7 +593,7 @@ def _needs_no_question(action: Action, rules: Rules, answers: PastAnswers, found
     return is_allowed_by(action, rules.allow, rules.roots, is_risky=is_secret)
 
 
-def _allowed(action: Action, answers: PastAnswers, found: Decision) -> Decision:
+def _allowed(action: Action, answers: Grants, found: Decision) -> Decision:
     """The yes; also whether it is one to running the command without the sandbox."""
     if not isinstance(action, RunCommand):
         return ALLOW

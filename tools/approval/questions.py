@@ -317,23 +317,19 @@ class AskedTime:
             yield watch
 
 
-# The order in which calls that run side by side may ask: that of the calls, not of their threads.
+# Worker threads wait with their questions: one after the other, in the order of their calls, as long as there is
+# something to ask.
 
 
-class Line:
-    """Who is before whom, for calls that may still ask. Safe to use from several threads.
-
-    A call that is in no line comes after nobody. Calls that need no question never look at it.
+class QuestionQueue:
+    """One question at a time. Calls that run side by side ask in the order of the calls, not of their threads; others
+    as they come. Whoever waits is freed by the cancel of their own turn. Safe to use from several threads.
     """
 
-    def __init__(self, on_move: Callable[[], None]) -> None:
-        """Make it.
-
-        Args:
-            on_move: called after each call that leaves, on the thread that it leaves on; short.
-        """
-        self._on_move = on_move
+    def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._taken = False
+        self._waiting: list[Interrupt] = []
         self._batches: list[list[str]] = []
 
     @contextmanager
@@ -347,7 +343,7 @@ class Line:
         finally:
             with self._lock:
                 self._batches = [other for other in self._batches if other is not batch]
-            self._on_move()
+            self.wake()
 
     def leave(self, call: str) -> None:
         """A call asks no more: what it wants to do was allowed, or it has ended."""
@@ -356,34 +352,14 @@ class Line:
             if batch is None:
                 return
             batch.remove(call)
-        self._on_move()
-
-    def may_ask(self, call: str) -> bool:
-        """Whether nobody is before this call."""
-        with self._lock:
-            return all(batch[0] == call for batch in self._batches if call in batch)
-
-
-# Worker threads wait with their questions: one after the other, as long as there is something to ask.
-
-
-class OneAtATime:
-    """A place that one question has at a time. Whoever waits for it is freed by the cancel of their own turn."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._taken = False
-        self._waiting: list[Interrupt] = []
+        self.wake()
 
     @contextmanager
-    def place(
-        self, turn: Interrupt, is_needless: Callable[[], bool], may_take: Callable[[], bool] = lambda: True
-    ) -> Iterator[bool]:
-        """Hold the place; False, without it, where the question became needless first.
+    def place(self, call: str, turn: Interrupt, is_needless: Callable[[], bool]) -> Iterator[bool]:
+        """Be the one who asks; False, without that, where the question of `call` became needless first.
 
         Args:
-            is_needless, may_take: looked at after each `turn.notify` and each `wake`; quick. Whoever may not take it
-                leaves it to others.
+            is_needless: looked at after each `turn.notify` and each `wake`; quick.
 
         Raises:
             ToolInterrupted: the turn is over.
@@ -392,7 +368,7 @@ class OneAtATime:
 
         def ready() -> bool:
             nonlocal taken
-            taken = may_take() and self._take()
+            taken = self._take(call)
             return taken or is_needless()
 
         with self._lock:
@@ -408,11 +384,13 @@ class OneAtATime:
             yield taken
         finally:
             if taken:
-                self._leave()
+                with self._lock:
+                    self._taken = False
+                self.wake()
 
     @property
     def waiting(self) -> int:
-        """How many wait for the place."""
+        """How many wait: for a question before theirs, or a call that may have one."""
         with self._lock:
             return len(self._waiting)
 
@@ -423,17 +401,13 @@ class OneAtATime:
         for turn in waiting:
             turn.notify()
 
-    def _take(self) -> bool:
+    def _take(self, call: str) -> bool:
         with self._lock:
-            if self._taken:
+            is_first = all(batch[0] == call for batch in self._batches if call in batch)
+            if self._taken or not is_first:
                 return False
             self._taken = True
             return True
-
-    def _leave(self) -> None:
-        with self._lock:
-            self._taken = False
-        self.wake()
 
 
 class OpenQuestion:

@@ -1,10 +1,9 @@
 """Calls that run side by side ask in their order, whatever their threads do."""
 
-import pytest
-
+from agent_core.cancel import CancelToken
 from tests.support.gate_calls import EDIT, YES, Calls, Case, SlowApprover
 from tests.support.waiting import wait_until
-from tools.approval.questions import Answer, Line
+from tools.approval.questions import Answer, QuestionQueue
 
 IDS = ["call-0", "call-1", "call-2"]
 
@@ -83,32 +82,28 @@ def test_who_is_left_when_the_line_is_over_may_ask():
     assert last.end() == ["allowed"]
 
 
-class TestLine:
-    @pytest.fixture
-    def moves(self):
-        return []
+def _may_ask(queue, *calls):
+    """Which of these calls get the place, none of them waiting for it."""
+    may = []
+    for call in calls:
+        with queue.place(call, CancelToken(), lambda: True) as is_mine:
+            may.append(is_mine)
+    return may
 
-    @pytest.fixture
-    def line(self, moves):
-        return Line(lambda: moves.append(1))
 
-    def test_only_the_first_may_ask(self, line, moves):
-        with line.in_order(["a", "b"]):
-            assert (line.may_ask("a"), line.may_ask("b"), line.may_ask("other")) == (True, False, True)
-            line.leave("a")
-            assert line.may_ask("b")
-        assert len(moves) == 2
+def test_only_the_first_of_a_batch_may_ask():
+    queue = QuestionQueue()
+    with queue.in_order(["a", "b"]):
+        assert _may_ask(queue, "a", "b", "other") == [True, False, True]
+        queue.leave("a")
+        queue.leave("a")
+        queue.leave("x")
+        assert _may_ask(queue, "b") == [True]
 
-    def test_two_lines_know_nothing_of_each_other(self, line):
-        with line.in_order(["a", "b"]), line.in_order(["c", "d"]):
-            assert (line.may_ask("c"), line.may_ask("d")) == (True, False)
-            line.leave("a")
-            assert (line.may_ask("b"), line.may_ask("d")) == (True, False)
 
-    def test_who_leaves_twice_or_was_never_there_changes_nothing(self, line, moves):
-        with line.in_order(["a", "b"]):
-            line.leave("a")
-            line.leave("a")
-            line.leave("x")
-            assert line.may_ask("b")
-            assert len(moves) == 1
+def test_two_batches_know_nothing_of_each_other():
+    queue = QuestionQueue()
+    with queue.in_order(["a", "b"]), queue.in_order(["c", "d"]):
+        assert _may_ask(queue, "c", "d") == [True, False]
+        queue.leave("a")
+        assert _may_ask(queue, "b", "d") == [True, False]

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from agent_core.cancel import CancelToken
-from tools.approval.questions import OneAtATime, OpenQuestion
+from tools.approval.questions import OpenQuestion, QuestionQueue
 from tools.errors import ToolInterrupted
 
 
@@ -98,24 +98,27 @@ def test_a_callback_that_comes_after_the_withdrawal_runs_at_once():
 
 
 def test_the_place_is_given_back_whatever_happens_in_it():
-    place, token = OneAtATime(), CancelToken()
-    with pytest.raises(KeyError), place.place(token, lambda: False):
+    place, token = QuestionQueue(), CancelToken()
+    with pytest.raises(KeyError), place.place("call", token, lambda: False):
         raise KeyError
-    with place.place(token, lambda: False) as is_mine:
+    with place.place("call", token, lambda: False) as is_mine:
         assert is_mine
 
 
 def test_who_waits_for_the_place_is_freed_by_the_cancel_of_their_own_turn():
-    place, token = OneAtATime(), CancelToken()
-    with place.place(CancelToken(), lambda: False):
+    place, token = QuestionQueue(), CancelToken()
+    with place.place("call", CancelToken(), lambda: False):
         token.cancel()
-        with pytest.raises(ToolInterrupted), place.place(token, lambda: False):
+        with pytest.raises(ToolInterrupted), place.place("call", token, lambda: False):
             pass
 
 
 def test_who_has_nothing_to_ask_any_more_does_not_wait_for_the_place():
-    place = OneAtATime()
-    with place.place(CancelToken(), lambda: False), place.place(CancelToken(), lambda: True) as is_mine:
+    place = QuestionQueue()
+    with (
+        place.place("call", CancelToken(), lambda: False),
+        place.place("call", CancelToken(), lambda: True) as is_mine,
+    ):
         assert not is_mine
-    with place.place(CancelToken(), lambda: False) as is_mine:
+    with place.place("call", CancelToken(), lambda: False) as is_mine:
         assert is_mine
