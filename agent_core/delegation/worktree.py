@@ -19,7 +19,7 @@ from dataclasses import field
 from pathlib import Path
 
 from tools.environments.git import Git, Repository, borrowed, excluded, find_repository, write_repository
-from tools.environments.persistence_paths import read_file
+from tools.environments.persistence_scan import read_file
 from tools.environments.temp_directories import remove_tree
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass

@@ -17,7 +17,7 @@ from pathlib import Path
 from tools.approval.persistence_paths import is_git_name
 from tools.environments.atomic_writes import open_resolved
 from tools.environments.git import Git, borrowed, excluded, find_repository, git_root, write_repository
-from tools.environments.persistence_paths import read_file
+from tools.environments.persistence_scan import read_file
 from tools.environments.temp_directories import own_directory
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from tools.environments.guardian import UNSEEN, signal_group
-from tools.environments.persistence_paths import all_settings, read_file
+from tools.environments.persistence_scan import all_settings, read_file
 from tools.environments.program_finder import PROGRAMS
 from tools.environments.sandbox.network.hosts import host_name
 from tools.environments.search_process import ignored_everywhere

@@ -27,7 +27,7 @@ from tools.changes.command_targets import CommandLine, sorted_arguments
 from tools.changes.facts import ObservationLimits
 from tools.changes.scan import is_generated
 from tools.environments.git import Git, Repository, borrowed, find_repository
-from tools.environments.persistence_paths import MOST_BYTES, all_settings, read_file, runs_the_same
+from tools.environments.persistence_scan import MOST_BYTES, all_settings, read_file, runs_the_same
 from tools.environments.temp_directories import own_directory
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass

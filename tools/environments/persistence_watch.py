@@ -26,7 +26,7 @@ from pathlib import Path
 
 from tools.changes.facts import CLOCK_STEP_NS, Facts, facts_of
 from tools.environments.atomic_writes import Spot, holding
-from tools.environments.persistence_paths import (
+from tools.environments.persistence_scan import (
     GIT_FILE,
     MOST_BYTES,
     Look,

@@ -425,7 +425,7 @@ def test_a_place_deep_in_a_large_tree_counts(root: Path) -> None:
 
 
 def test_a_place_among_very_many_names_counts(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tools.environments.persistence_paths.MOST_NAMES", 20)
+    monkeypatch.setattr("tools.environments.persistence_scan.MOST_NAMES", 20)
     for number in range(50):
         write(root / f"many/{number}.txt")
     session = Session(root)
@@ -460,7 +460,7 @@ def test_several_commands_at_once_see_each_change_once_and_no_other(root: Path) 
 def test_places_beyond_the_bound_are_left_alone_and_never_taken_for_new(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tools.environments.persistence_paths.MOST_DIRECTORIES", 3)
+    monkeypatch.setattr("tools.environments.persistence_scan.MOST_DIRECTORIES", 3)
     for name in ("a/x", "b/x", "c/x", "d/x"):
         write(root / name / ".envrc", "the person's")
     session = Session(root)
