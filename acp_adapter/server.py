@@ -357,7 +357,6 @@ class HermesACPAgent:
             self._sessions,
             self._chooser,
             is_cancelled=transport.is_cancelled,
-            unasked_over=transport.unasked_over,
         )
         self._extensions = Extensions(self._factory, self._sessions, self._blocking, self._prompting.submit)
         self._rehearsals = Rehearsals(self._factory, self._requests, self._is_prompted, self._sessions.is_live)

@@ -31,7 +31,6 @@ from acp_adapter.jsonrpc import (
     sanitised,
     wrap_meta,
 )
-from acp_adapter.wire_rules import WireRules, wire_rules
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -362,7 +361,6 @@ class Transport:
         *,
         finish_before_end: bool = False,
         on_over: Callable[[], None] = lambda: None,
-        rules: WireRules | None = None,
         tap: Tap | None = None,
         paths: EditorPaths | None = None,
         limits: Limits | None = None,
@@ -373,7 +371,6 @@ class Transport:
             finish_before_end: the end of input ends the connection only after every request is answered (for
                 input from a regular file, where the end does not mean that the client left).
             on_over: called once, on any thread, when nothing more will be received.
-            rules: what every message of ours is held to; None makes those of the process.
             tap: gets each line in either direction, in its order.
             paths: maps those of a Windows editor; None looks by itself whether there is one.
             limits: how much may be unanswered, and unread.
@@ -384,7 +381,6 @@ class Transport:
         self._finish_before_end = finish_before_end
         self._on_over = on_over
         self._over = False
-        self._rules = rules or wire_rules()
         self._tap = tap
         self._paths = paths or EditorPaths()
         self._putting = threading.Lock()
@@ -474,22 +470,14 @@ class Transport:
 
     def pour(self, method: str, all_params: Iterable[Mapping[str, Any]]) -> None:
         """Tell from a worker thread what was, because of a load; it waits while the client does not read."""
-        waited_at, session_id, whole = 0, "", False
-        try:
-            for some in _in_growing_parts(all_params):
-                session_id = str(some[0].get("sessionId", ""))
-                position = self._put_past([{"jsonrpc": "2.0", "method": method, "params": params} for params in some])
-                if position - waited_at > _POURED_BYTES:
-                    while not self._writer.wait_written(1.0):
-                        pass
-                    waited_at = position
-            whole = True
-        finally:
-            self._rules.past_over(session_id, whole=whole)
-
-    def unasked_over(self, session_id: str) -> None:
-        """A turn that no request waited for is over: nothing that is sent tells so."""
-        self._rules.unasked_over(session_id)
+        waited_at = 0
+        for some in _in_growing_parts(all_params):
+            messages = ({"jsonrpc": "2.0", "method": method, "params": params} for params in some)
+            position = self._put_lines([encode(self._paths.outgoing(message)) for message in messages])
+            if position - waited_at > _POURED_BYTES:
+                while not self._writer.wait_written(1.0):
+                    pass
+                waited_at = position
 
     def notify(self, method: str, params: Mapping[str, Any]) -> int:
         """Queue one notification of ours; the position of its end, for `once_written`."""
@@ -544,29 +532,12 @@ class Transport:
         return self._writer.end(timeout)
 
     def _put(self, message: Mapping[str, Any]) -> int:
-        """Hold a message to the rules and queue it, in one step: they see the order in which the client does."""
-        line = encode(self._paths.outgoing(message))
-        with self._putting:
-            self._rules.check_sent(message)
-            return self._put_line(line)
-
-    def _put_past(self, messages: Sequence[Mapping[str, Any]]) -> int:
-        """The same for messages that tell what was: several are written at once."""
-        lines = [encode(self._paths.outgoing(message)) for message in messages]
-        with self._putting:
-            for message, line in zip(messages, lines, strict=True):
-                self._rules.check_past(message)
-                if self._tap is not None:
-                    self._tap("in", line)
-            return self._writer.put(b"".join(lines))
+        return self._put_line(encode(self._paths.outgoing(message)))
 
     def _put_answer(self, message: Mapping[str, Any]) -> None:
         """Queue an answer to a request that is open."""
         line = encode(self._paths.outgoing(message))
-        with self._putting:
-            self._rules.check_sent(message)
-            position = self._put_line(line)
-        self._note_answer(position, len(line))
+        self._note_answer(self._put_line(line), len(line))
         request_id = message.get("id")
         callbacks = self._requests.settle(request_id)
         if self._ended and self._finish_before_end and self._requests.is_empty:
@@ -581,9 +552,15 @@ class Transport:
             self._note_written()
 
     def _put_line(self, line: bytes) -> int:
-        if self._tap is not None:
-            self._tap("in", line)
-        return self._writer.put(line)
+        return self._writer.put(line) if self._tap is None else self._put_lines([line])
+
+    def _put_lines(self, lines: Sequence[bytes]) -> int:
+        """Several are written at once; the tap gets them in the order in which the client does."""
+        with self._putting:
+            if self._tap is not None:
+                for line in lines:
+                    self._tap("in", line)
+            return self._writer.put(b"".join(lines))
 
     def _on_line(self, line: bytes | None) -> None:
         """On the reader's thread."""
@@ -605,7 +582,6 @@ class Transport:
 
     def _admitted(self, message: Incoming, size: int) -> Incoming | Rejected | None:
         if "method" not in message:
-            self._rules.check_received(message)
             return message
         return self._request(message, size) if "id" in message else self._notification(message)
 
@@ -615,7 +591,6 @@ class Transport:
         refused = self._requests.open(request_id, method, size)
         if refused is not None:
             return refused
-        self._rules.check_received(message)
         if method in _EXTRA_METHODS:
             message["method"] = f"_{method}"
         elif not method.startswith("_"):

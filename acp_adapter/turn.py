@@ -668,7 +668,6 @@ class Prompting:
     Args:
         executor: threads for turns, and for what else waits for a person; `run_blocking` runs a function on them.
         is_cancelled: whether a request was cancelled before anybody had taken it up.
-        unasked_over: told of a session in which a turn that no request waits for is over, its last words written.
     """
 
     def __init__(
@@ -680,14 +679,12 @@ class Prompting:
         chooser: Chooser,
         *,
         is_cancelled: Callable[[RequestId | None], bool],
-        unasked_over: Callable[[str], None],
     ) -> None:
         self._factory = factory
         self._executor = executor
         self._sessions = sessions
         self._chooser = chooser
         self._is_cancelled = is_cancelled
-        self._unasked_over = unasked_over
         self._attendant = Attendant(factory, sessions, run_blocking, self._run_own)
         sessions.on_live = self._attendant.attend
         self._unasked: set[asyncio.Task[None]] = set()
@@ -786,5 +783,3 @@ class Prompting:
             told = logged_error(problem, "a turn that no request waits for")["message"]
             session.outbox.put(Noticed(f"{secrets.token_hex(8)}-status-1", told, "error"))
             await session.outbox.drain()
-        finally:
-            self._unasked_over(session.id)

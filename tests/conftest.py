@@ -125,7 +125,6 @@ def home(_homes_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(user))
     monkeypatch.setenv("HERMES_HOME", str(hermes))
-    monkeypatch.setenv("HERMES_WIRE_RULES", "raise")
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")

@@ -11,12 +11,9 @@ import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from acp_adapter.jsonrpc import is_id
-from acp_adapter.wire_rules import WireRules
 from tests.support.editor_profiles import PROFILES
 from tests.support.scenarios import ALL
 from tests.support.scenarios.scenario import Scenario
@@ -43,31 +40,7 @@ def _a_browser_to_connect_to(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 async def _played(scenario: Scenario, root: Path, profile: str) -> str:
     async with Stage(root, profile) as stage:
         await scenario.play(stage)
-    _hold_to_rules(stage)
     return transcript(stage, whole=scenario.whole)
-
-
-def _hold_to_rules(stage: Stage) -> None:
-    broken: list[str] = []
-    for frames in stage.connections:
-        rules, loaded = WireRules(broken.append), dict[Any, str]()
-        for frame in frames:
-            message, session = frame.message, frame.message.get("params", {}).get("sessionId")
-            if frame.ours and is_id(frame.id):
-                rules.check_received(message)
-                if message.get("method") == "session/load":
-                    loaded[frame.id] = session
-            elif not frame.ours and "method" in message and session in loaded.values():
-                rules.check_past(message)  # in no scenario does anything else happen meanwhile
-            elif not frame.ours and not _rejects(message):
-                rules.past_over(loaded.pop(frame.id, ""), whole=True)
-                rules.check_sent(message)
-    assert not broken
-
-
-def _rejects(message: dict) -> bool:
-    """Whether this answers something that was never let in."""
-    return message.get("error", {}).get("code") in {-32700, -32600}
 
 
 def _sections(about: str, played: dict[str, str]) -> str:

@@ -21,7 +21,7 @@ def _begin(command: str) -> str:
 
 
 async def _open(editor: EditorFactory, home: Path) -> Editor:
-    agent = await editor("--offline", home=home, env={"HERMES_WIRE_RULES": "raise"})
+    agent = await editor("--offline", home=home)
     await agent.initialize(_NOTICES)
     return agent
 
@@ -66,7 +66,7 @@ async def test_what_ended_unseen_and_what_was_lost_is_told_once_after_the_proces
 async def test_what_ends_is_told_to_an_editor_that_shows_turns_of_their_own(
     editor: EditorFactory, home: Path, workspace: Path
 ) -> None:
-    agent = await editor("--offline", home=home, env={"HERMES_WIRE_RULES": "raise"})
+    agent = await editor("--offline", home=home)
     await agent.initialize({**_NOTICES, "_meta": {"hermes": {"backgroundTurns": True}}})
     session = await agent.new_session(workspace)
     await agent.request("session/set_mode", {"sessionId": session, "modeId": "dont_ask"})

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,11 +23,11 @@ class AgentProcess:
         pid: the process's.
     """
 
-    def __init__(self, home: Path, cwd: Path, on_line: Callable[[bytes], None], env: Mapping[str, str]) -> None:
+    def __init__(self, home: Path, cwd: Path, on_line: Callable[[bytes], None]) -> None:
         agent_in, self._in = os.pipe()
         self._out, agent_out = os.pipe()
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        surroundings = {**os.environ, **env, "HERMES_HOME": str(home)}
+        surroundings = {**os.environ, "HERMES_HOME": str(home)}
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "acp_adapter", "--offline"],
             stdin=agent_in, stdout=agent_out, stderr=self._stderr, env=surroundings, cwd=cwd,

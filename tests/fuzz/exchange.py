@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import Counter, deque
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.fuzz.expected import NOBODY, Expected, expected, key_of
-from tests.support.wire import WireViolation, check_outgoing, parse_line
+from tests.support.wire import WireRules, WireViolation, check_outgoing, parse_line
 
 OnCall = Callable[[str, Any, dict[str, Any]], None]
 _INTERNAL_ERROR = -32603
@@ -45,6 +46,7 @@ class Exchange:
         self._waiting: dict[str, deque[Expected]] = {}
         self._unsure = 0
         self._shared: set[str] = set()
+        self._rules = WireRules()
 
     def took(self, data: bytes) -> None:
         """Note what is sent next."""
@@ -56,6 +58,8 @@ class Exchange:
                 wanted = expected(line)
                 if wanted is not None:
                     self._note(replace(wanted, line=line[:_SHORT]))
+                    request = {"id": json.loads(wanted.key), "method": wanted.method or "", "params": wanted.params}
+                    self._rules.heard(request)
 
     def _note(self, wanted: Expected) -> None:
         self.asked[wanted.method or "no request"] += 1
@@ -77,12 +81,19 @@ class Exchange:
                     check_outgoing(message)
                 else:
                     self._answered(message)
+                self._hold(message)
                 self._condition.notify_all()
         except WireViolation as violation:
             self._fail(str(violation))
             return
         if "method" in message and "id" in message:
             self.on_call(message["method"], message["id"], message["params"])
+
+    def _hold(self, message: dict[str, Any]) -> None:
+        # Which answers are due is known better here.
+        broken = [text for text in self._rules.broken(message, past=None) if not text.startswith("waited-for")]
+        if broken:
+            raise WireViolation("; ".join(broken))
 
     def _answered(self, message: dict[str, Any]) -> None:
         key = key_of(message.get("id"))

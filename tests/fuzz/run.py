@@ -57,7 +57,7 @@ class FuzzRun:
     def started(cls, home: Path, workspace: Path, seed: str, kept: Path) -> Iterator[FuzzRun]:
         """An agent from its start to its end. What was sent is in a file under `kept` if anything is wrong."""
         run = cls(home, workspace, seed)
-        with AgentProcess(home, workspace, run.exchange.received, {"HERMES_WIRE_RULES": "raise"}) as run.agent:
+        with AgentProcess(home, workspace, run.exchange.received) as run.agent:
             try:
                 yield run
                 run.end()

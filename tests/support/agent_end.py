@@ -10,13 +10,15 @@ import struct
 import termios
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from acp_adapter.export.recording import Tap
+from acp_adapter.jsonrpc import encode
 from acp_adapter.transport import Stdio, Transport
-from acp_adapter.wire_rules import WireRules
 from tests.support.waiting import PATIENCE
+from tests.support.wire import WireRules
 
 
 def unread(fd: int) -> int:
@@ -34,11 +36,51 @@ class AgentEnd:
         self.descriptors = (agent_in, agent_out)
         self.over = threading.Event()
         self.broken_rules: list[str] = []
-        options.setdefault("rules", WireRules(self.broken_rules.append))
-        self.transport = transport(Stdio(agent_in, agent_out), on_over=self.over.set, **options)
+        self._rules = WireRules()
+        self._lock = threading.Lock()
+        self._past: set[str] = set()
+        self._also_tap: Tap = options.pop("tap", None) or (lambda _, __: None)
+        self.transport = transport(Stdio(agent_in, agent_out), on_over=self.over.set, tap=self._tap, **options)
+        self._pour = self.transport.pour
+        self.transport.pour = self._watched_pour  # type: ignore[method-assign]
         before = set(threading.enumerate())
         self.transport.start()
         self._threads = [thread for thread in threading.enumerate() if thread not in before]
+
+    def _tap(self, direction: str, line: bytes) -> None:
+        self._also_tap(direction, line)
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            return
+        if not isinstance(message, dict):
+            return
+        with self._lock:
+            if direction == "out":
+                self._rules.heard(message)
+            else:
+                self.broken_rules += self._rules.broken(message, past=_told(message.get("params")) in self._past)
+
+    def _watched_pour(self, method: str, all_params: Iterable[Mapping[str, Any]]) -> None:
+        """Tell the rules which updates are of what was: nothing on the wire does."""
+        sessions: list[str] = []
+        whole = False
+
+        def noted() -> Iterator[Mapping[str, Any]]:
+            for params in all_params:
+                with self._lock:
+                    sessions.append(params["sessionId"])
+                    self._past.add(_told(json.loads(encode(params))))
+                yield params
+
+        try:
+            self._pour(method, noted())
+            whole = True
+        finally:
+            with self._lock:
+                self._past.clear()
+                for session_id in set(sessions):
+                    self._rules.past_over(session_id, whole=whole)
 
     def close(self) -> None:
         """Give the agent's descriptors back; the client's must be closed."""
@@ -49,6 +91,10 @@ class AgentEnd:
             assert not thread.is_alive(), f"{thread.name} does not see the end of its connection"
         for descriptor in self.descriptors:
             os.close(descriptor)
+
+
+def _told(params: object) -> str:
+    return json.dumps(params, sort_keys=True)
 
 
 class RawClient:

@@ -19,7 +19,6 @@ from tests.support.editor import JETBRAINS, Editor
 from tests.support.editor_frames import Frame
 from tests.support.editor_host import Params
 from tests.support.editor_profiles import name_of
-from tests.support.wire import Session
 
 SESSION = "s"
 _T = TypeVar("_T")
@@ -94,8 +93,7 @@ class HostedEditor:
         end.transport.attach(self._loop)
         answers = asyncio.create_task(_hear(end))
         async with await Editor.over(end.reader, end.writer) as self.editor:
-            self.editor.wire.capabilities = dict(self._profile)
-            self.editor.wire.sessions[SESSION] = Session()
+            self.editor.wire.begin(self._profile, SESSION)
             outbox = Outbox(self._loop, _shown_to_nobody, end.transport.once_written)
             self.calls = SessionCalls(end.transport, self._loop, SESSION, outbox, CardFields())
             self._ready.set()

@@ -32,12 +32,15 @@ def main(steps: list[dict[str, Any]]) -> None:
                 _send({"id": message["id"], "error": error})
 
 
+_CARD = {"toolCallId": "c1", "kind": "other", "title": "Run", "status": "pending", "locations": [], "content": []}
+
+
 def _play(step: dict[str, Any]) -> None:
     match step:
         case {"update": update}:
             _update(update)
         case {"permission": options}:
-            params = {"sessionId": SESSION, "toolCall": {"toolCallId": "c1"}, "options": options}
+            params = {"sessionId": SESSION, "toolCall": _CARD, "options": options}
             _send({"id": "p1", "method": "session/request_permission", "params": params})
             while (answer := _read()).get("id") != "p1":
                 pass

@@ -1,29 +1,407 @@
-"""The rules of the wire notice what breaks them."""
+"""The rules of the wire notice what breaks them, and nothing else, at both places where messages are followed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from tests.support.each import each
-from tests.support.editor_profiles import JETBRAINS, PLAIN, ZED
-from tests.support.wire import WireInvariants, WireViolation, check_outgoing, parse_line
+from tests.support.editor_profiles import MINIMAL, PLAIN, ZED
+from tests.support.wire import WireInvariants, WireRules, WireViolation, check_outgoing, parse_line
 
 SESSION = "s1"
-TERMINAL = {"terminal_id": "t1", "cwd": "/w"}
-FORM = {"mode": "form", "message": "Which?", "requestedSchema": {"type": "object", "properties": {}}}
-BOOLEAN = {"id": "b", "name": "B", "type": "boolean", "currentValue": True}
+Message = dict[str, Any]
+Said = tuple[str, Message]
+
+_TERMINAL = {"type": "terminal", "terminalId": "t"}
+_DIFF = {"type": "diff", "path": "/srv/a.py", "oldText": None, "newText": "x"}
+_INFO = {"terminal_info": {"terminal_id": "t", "cwd": "/srv"}}
+
+
+def _asks(request_id: int, method: str, **params: Any) -> Said:
+    return "editor", {"id": request_id, "method": method, "params": params}
+
+
+def _answers(request_id: int, result: Any = None, **error: Any) -> Said:
+    return "agent", {"id": request_id, **({"error": error} if error else {"result": result or {}})}
+
+
+def _tells(kind: str, session: str = "s", **update: Any) -> Said:
+    return "agent", {
+        "method": "session/update",
+        "params": {"sessionId": session, "update": {"sessionUpdate": kind, **update}},
+    }
+
+
+def _calls(method: str, request_id: int = 0, **params: Any) -> Said:
+    return "agent", {"id": request_id, "method": method, "params": {"sessionId": "s", **params}}
+
+
+def _card(status: str = "pending", call: str = "c", **more: Any) -> Said:
+    return _tells("tool_call", toolCallId=call, title="A call", status=status, **more)
+
+
+def _goes_on(call: str = "c", **more: Any) -> Said:
+    return _tells("tool_call_update", toolCallId=call, **more)
+
+
+def _past(*said: Said) -> list[Said]:
+    """What is told again because of a load, from its first word to its last."""
+    return [*(("past", message) for _, message in said), ("past over", {"whole": True})]
+
+
+def _greeting(profile: Message) -> list[Said]:
+    return [_asks(1, "initialize", clientCapabilities=profile), _answers(1, {"protocolVersion": 1})]
+
+
+OPENED = [_asks(2, "session/new", cwd="/srv"), _answers(2, {"sessionId": "s"})]
+PROMPTED = [_asks(3, "session/prompt", sessionId="s")]
+TEXT = _tells("agent_message_chunk", content={"type": "text", "text": "x"})
+_LOADS = _asks(4, "session/load", sessionId="s")
+_RESUMES = _asks(6, "session/resume", sessionId="s")
+_OTHER_WORDS = [_asks(7, "_session/steering", sessionId="s"), _answers(7, {"outcome": "startedNewTurn"})]
+_CLOSES = _asks(5, "session/close", sessionId="s")
+_WORDS = _asks(4, "_session/steering", sessionId="s")
+_STEERS = _asks(4, "session/prompt", sessionId="s")
+_SIGN_IN = {"id": "x", "type": "terminal"}
+_MAKE = {"command": "make"}
+_GREP = {"command": "grep x a.py"}
+_KILLED = {"terminal_exit": {"exit_code": None, "signal": "SIGKILL"}}
+END = _answers(3, {"stopReason": "end_turn"})
+_OWN = _tells("session_info_update", _meta={"hermes": {"backgroundTurn": {"state": "running"}}})
+_REFUSED = _answers(4, code=-32602, message="It runs.")
+_STEERED = [_WORDS, _answers(4, {"outcome": "startedNewTurn"})]
+_OWN_OVER = _tells("session_info_update", _meta={"hermes": {"backgroundTurn": {"state": "over"}}})
+
+
+def _turn(*said: Said) -> list[Said]:
+    return [*OPENED, *PROMPTED, *said]
+
+
+def _zed(*said: Said) -> list[Said]:
+    return [*_greeting(ZED), *_turn(*said)]
+
+
+def _ask_on_card(*kinds: str, **other: str | None) -> Said:
+    call = {"toolCallId": "c", "kind": "edit", "title": "Edit", "status": "pending", "locations": [], "content": []}
+    asked = {name: value for name, value in {**call, **other}.items() if value is not None}
+    options = [{"optionId": str(number), "kind": kind} for number, kind in enumerate(kinds or ("allow_once",))]
+    return _calls("session/request_permission", toolCall=asked, options=options)
+
+
+def _named(name: str) -> list[Said]:
+    return [_asks(1, "initialize", clientInfo={"name": name}), _answers(1, {"protocolVersion": 1})]
+
+
+_ASKED = ("kind", "title", "status", "locations", "content")
+_BARE = {**dict.fromkeys(_ASKED), "toolCallId": "c"}
+
+
+def _switches(**more: Any) -> Message:
+    return {"configOptions": [{"type": "boolean", "id": "x"}], **more}
+
+
+def _violations(said: Iterable[Said]) -> list[str]:
+    told: list[str] = []
+    rules = WireRules()
+    for who, message in said:
+        match who:
+            case "editor":
+                rules.heard({"jsonrpc": "2.0", **message})
+            case "past over":
+                rules.past_over("s", whole=message["whole"])
+            case _:
+                told += rules.broken({"jsonrpc": "2.0", **message}, past=who == "past")
+    return told
+
+
+@each(
+    ("rule", "said"),
+    [
+        ("known-session", [_tells("usage_update", used=1, size=2)]),
+        ("known-session", [_asks(2, "session/new"), _tells("available_commands_update", availableCommands=[])]),
+        ("known-session", [*OPENED, _asks(4, "session/close", sessionId="s"), _answers(4), _tells("usage_update")]),
+        ("known-session", [_ask_on_card()]),
+        ("known-session", [_asks(2, "session/resume", sessionId="s"), _tells("session_info_update", title="x")]),
+        ("known-session", [_RESUMES, _answers(6, code=-32602, message="No."), _tells("usage_update")]),
+        ("known-session", [*OPENED, _CLOSES, _RESUMES, _answers(5), _tells("usage_update")]),
+        ("being-loaded", [_RESUMES, *_past(TEXT), _answers(6)]),
+        ("in-a-turn", [*OPENED, TEXT]),
+        ("in-a-turn", _turn(END, TEXT)),
+        ("in-a-turn", [_LOADS, *_past(TEXT), _answers(4), TEXT]),
+        ("in-a-turn", _turn(_LOADS, END, TEXT, _REFUSED)),
+        ("in-a-turn", [*OPENED, _LOADS, *PROMPTED, *_past(TEXT)[:-1], TEXT]),
+        ("being-loaded", [*OPENED, *_past(TEXT)]),
+        ("being-loaded", _turn(*_past(TEXT), END)),
+        ("known-session", [_LOADS, _tells("usage_update", used=1, size=2)]),
+        ("known-session", [_LOADS, *_past(TEXT), _REFUSED, _tells("usage_update", used=1, size=2)]),
+        ("known-session", [*OPENED, _CLOSES, _LOADS, _answers(5), _tells("usage_update")]),
+        ("known-session", [_LOADS, _CLOSES, _answers(5), _REFUSED, _tells("usage_update")]),
+        ("known-update", _turn(_tells("state_update", state="idle"))),
+        ("offered-update", [*OPENED, _tells("notice", severity="info", content={"type": "text", "text": "x"})]),
+        ("offered-call", [*OPENED, _calls("fs/read_text_file", path="/srv/a.py")]),
+        ("offered-call", [*OPENED, _calls("terminal/create", command="ls")]),
+        ("offered-call", [*OPENED, _calls("elicitation/create", mode="form", message="x")]),
+        ("offered-call", [*OPENED, _calls("session/set_mode")]),
+        ("offered-meta", _turn(_card(_meta=_INFO))),
+        ("offered-meta", [*OPENED, _tells("usage_update", _meta={"hermes": 1})]),
+        ("offered-meta", _turn(_tells("agent_message_chunk", content={"type": "text", "_meta": {"x": 1}}))),
+        ("offered-greeting", [_asks(1, "initialize"), _answers(1, {"agentCapabilities": {"_meta": {"odd": 1}}})]),
+        ("offered-greeting", [_asks(1, "initialize"), _answers(1, {"authMethods": [_SIGN_IN]})]),
+        ("offered-options", [_asks(2, "session/new"), _answers(2, _switches(sessionId="s"))]),
+        (
+            "offered-options",
+            [*_greeting(ZED), *_greeting(MINIMAL), _asks(2, "session/new"), _answers(2, _switches(sessionId="s"))],
+        ),
+        ("offered-call", [*_greeting(ZED), *_greeting(MINIMAL), *OPENED, _calls("terminal/create", command="ls")]),
+        ("offered-options", [*OPENED, _tells("config_option_update", **_switches())]),
+        ("created-once", _turn(_card(), _card())),
+        ("created-once", _turn(_card(), _goes_on(status="completed"), _card("completed"))),
+        ("created-once", _turn(_goes_on(status="in_progress"))),
+        ("status-goes-on", _turn(_card("in_progress"), _goes_on(status="pending"))),
+        ("status-goes-on", _turn(_card("completed"), _goes_on(status="failed"))),
+        ("status-goes-on", _turn(_card("failed"), _goes_on(status="in_progress"))),
+        ("says-status", _turn(_card(), _goes_on(title="x"))),
+        ("asked-on-open-card", _turn(_card("failed"), _ask_on_card(status="failed"))),
+        ("created-once", _turn(_ask_on_card())),
+        *(("stands-alone", _turn(_card(), _ask_on_card(**{name: None}))) for name in _ASKED),
+        ("has-choices", _turn(_card(), _calls("session/request_permission", toolCall=_BARE, options=[]))),
+        ("asked-once", _turn(_card(), _ask_on_card(), _ask_on_card())),
+        ("own-turn-in-order", [*OPENED, _OWN, _OWN]),
+        ("told-apart", _turn(_card(), _ask_on_card("allow_always", "allow_once", "allow_always"))),
+        ("told-apart", [*_named("CodeCompanion.nvim"), *_turn(_card(), _ask_on_card("reject_once", "reject_once"))]),
+        ("absolute-paths", _turn(_card(locations=[{"path": "a.py"}]))),
+        ("absolute-paths", _turn(_card(locations=[{"path": "/a.py", "line": 0}]))),
+        ("absolute-paths", _turn(_card(content=[{**_DIFF, "path": "a.py"}]))),
+        ("terminal-alone", _zed(_card(content=[_TERMINAL, _DIFF], _meta=_INFO))),
+        ("terminal-alone", _zed(_card(content=[_TERMINAL]))),
+        ("absolute-paths", [*_greeting(ZED), *OPENED, _calls("fs/write_text_file", path="a.py", content="")]),
+        ("honest-end", _turn(_card(), _goes_on(status="completed", rawOutput={"exit_code": 3}))),
+        ("honest-end", _turn(_card(rawInput=_MAKE), _goes_on(status="completed", rawOutput={"exit_code": 1}))),
+        ("honest-end", _zed(_card(), _goes_on(status="completed", _meta=_KILLED))),
+        ("ended-cards", _turn(_card("in_progress"), END)),
+        ("ended-cards", _turn(_card("in_progress"), _answers(3, code=-32602, message="No."))),
+        ("ended-cards", [_LOADS, *_past(_card()), _answers(4)]),
+        ("ended-cards", [*OPENED, _LOADS, *PROMPTED, *_past(_card()), _answers(4)]),
+        ("created-once", _turn(_card(), _LOADS, _card(), _REFUSED)),
+        ("created-once", [_LOADS, *_past(_card("completed"), _card("completed")), _answers(4)]),
+        ("created-once", [*OPENED, _LOADS, *_past(_goes_on(status="failed")), _answers(4)]),
+        ("status-goes-on", _turn(_card("in_progress"), _LOADS, _goes_on(status="pending"), _REFUSED)),
+        ("asked-on-open-card", _turn(_card("failed"), _LOADS, _ask_on_card(status="failed"), _REFUSED)),
+        ("ended-own-turn", [*OPENED, _OWN, _card(), _OWN_OVER]),
+        ("in-a-turn", [*OPENED, _OWN, _OWN_OVER, TEXT]),
+        ("waited-for", _turn(END, END)),
+        ("one-line-error", _turn(_answers(3, code=-32603, message="one\ntwo"))),
+        ("one-line-error", _turn(_answers(3, code=-32603, message=" "))),
+        ("fresh-session", [*OPENED, _asks(4, "session/new"), _answers(4, {"sessionId": "s"})]),
+        ("known-form", _turn(_card(content=["text"]))),
+    ],
+)  # fmt: skip
+def test_what_breaks_a_rule_is_reported_by_its_name(rule: str, said: list[Said]) -> None:
+    told = _violations(said)
+    assert [text.split(":")[0] for text in told] == [rule]
+    assert "\n" not in told[0]
+
+
+@each(
+    "said",
+    [
+        pytest.param([*OPENED, _tells("usage_update"), _tells("current_mode_update")], id="standing"),
+        pytest.param(_turn(TEXT, _card(), _goes_on(status="failed"), END), id="a turn"),
+        pytest.param(_turn(_card(), _ask_on_card("allow_once", "reject_once")), id="a question"),
+        pytest.param(
+            [*_named("zed"), *_turn(_card(), _ask_on_card("allow_always", "allow_always"))],
+            id="a question of several answers of a kind",
+        ),
+        pytest.param([_LOADS, *_past(TEXT, _card("completed")), _answers(4)], id="replay"),
+        pytest.param(
+            _turn(_card(), _goes_on(status="completed", rawOutput={"process": "p", "exit_code": 1}), END),
+            id="a look at a background process that failed",
+        ),
+        pytest.param(
+            _turn(_card(), _goes_on(status="completed"), END, _LOADS, *_past(_card("completed")), _answers(4)),
+            id="replay of a live session",
+        ),
+        pytest.param(
+            _turn(_card(), _LOADS, _goes_on(status="completed"), _answers(4, code=-32602, message="It runs."), END),
+            id="a load that is refused",
+        ),
+        pytest.param(
+            [_asks(4, "session/resume", sessionId="s"), *PROMPTED, _answers(4), TEXT, END],
+            id="a prompt right behind a resume",
+        ),
+        pytest.param(
+            [_RESUMES, *_OTHER_WORDS, _answers(6), TEXT],
+            id="a turn that steering began right behind a resume",
+        ),
+        pytest.param(
+            [*OPENED, _CLOSES, _RESUMES, _answers(5), *_OTHER_WORDS, _answers(6), TEXT],
+            id="a turn that steering began behind a close and a resume",
+        ),
+        pytest.param(
+            [_RESUMES, *PROMPTED, _LOADS, _REFUSED, _answers(6), TEXT, END],
+            id="a load that is refused behind a resume and a prompt",
+        ),
+        pytest.param(
+            [
+                _RESUMES,
+                _asks(8, "session/resume", sessionId="s"),
+                *PROMPTED,
+                _answers(6, code=-32602, message="No."),
+                _answers(8),
+                TEXT,
+                END,
+            ],
+            id="one of two resumes is refused",
+        ),
+        pytest.param(
+            _turn(_card(), _STEERS, _answers(4, {"stopReason": "end_turn"}), _goes_on(status="completed"), END),
+            id="steered",
+        ),
+        pytest.param(
+            [*OPENED, *_STEERED, TEXT, _card(), _goes_on(status="failed"), _tells("usage_update")],
+            id="a turn that steering began",
+        ),
+        pytest.param(
+            [*OPENED, _OWN, TEXT, _card(), _goes_on(status="failed"), _OWN_OVER, _tells("usage_update")],
+            id="a turn of its own",
+        ),
+        pytest.param(
+            [*OPENED, _OWN, _card(), *PROMPTED, END, _goes_on(status="failed"), _OWN_OVER],
+            id="a prompt that is cancelled before its turn",
+        ),
+        pytest.param(
+            _zed(
+                _calls("terminal/create", 9, command="ls"),
+                ("editor", {"id": 9, "result": {"terminalId": "t"}}),
+                _card(content=[_TERMINAL]),
+                _goes_on(status="completed"),
+                END,
+            ),
+            id="the editor's terminal",
+        ),
+        pytest.param(
+            [*OPENED, _asks(4, "session/fork", sessionId="s"), _answers(4, code=-32000, message="Sign in.")],
+            id="a fork that is refused",
+        ),
+        pytest.param(
+            [
+                _LOADS,
+                _asks(5, "session/load", sessionId="s"),
+                _REFUSED,
+                *_past(TEXT),
+                _answers(5),
+            ],
+            id="one of two loads is refused",
+        ),
+        pytest.param(
+            [
+                _LOADS,
+                _asks(5, "session/load", sessionId="s"),
+                *_past(_card("failed")),
+                _answers(4),
+                *_past(_card("failed")),
+                _answers(5),
+            ],
+            id="loaded twice",
+        ),
+        pytest.param(
+            [
+                *OPENED,
+                _LOADS,
+                *PROMPTED,
+                _answers(4, code=-32602, message="No."),
+                TEXT,
+                _card(),
+                _goes_on(status="failed"),
+                END,
+            ],
+            id="a prompt behind a load that is refused",
+        ),
+        pytest.param(
+            [
+                *OPENED,
+                _asks(5, "session/close", sessionId="s"),
+                _LOADS,
+                _answers(5),
+                *_past(TEXT),
+                _answers(4),
+                _tells("usage_update"),
+            ],
+            id="a load behind a close",
+        ),
+        pytest.param(
+            [
+                *OPENED,
+                *_STEERED,
+                _card(),
+                _asks(5, "session/load", sessionId="s"),
+                _answers(5, code=-32602, message="It runs."),
+                *PROMPTED,
+                _answers(3, code=-32602, message="Empty."),
+                _goes_on(status="failed"),
+            ],
+            id="a load and a prompt that are refused while steering's turn runs",
+        ),
+        pytest.param(
+            [*OPENED, *_STEERED, *PROMPTED, _card(), _goes_on(status="failed"), END],
+            id="a prompt behind steering's turn",
+        ),
+        pytest.param(
+            [
+                *OPENED,
+                _LOADS,
+                *PROMPTED,
+                *_past(_card())[:-1],
+                ("past over", {"whole": False}),
+                _answers(3, {"stopReason": "cancelled"}),
+                _answers(4, code=-32603, message="It cannot be read."),
+            ],
+            id="a load that fails in the middle",
+        ),
+        pytest.param(
+            [*_greeting(ZED), *OPENED, *_greeting(MINIMAL), _tells("config_option_update", **_switches())],
+            id="a session keeps what was offered when it was opened",
+        ),
+        pytest.param(
+            [
+                *_greeting(ZED),
+                _asks(2, "session/new"),
+                *_greeting(MINIMAL),
+                _answers(2, _switches(sessionId="s")),
+            ],
+            id="a session that is being opened as the client is greeted anew",
+        ),
+        pytest.param(
+            [
+                _asks(1, "initialize", clientCapabilities=ZED),
+                _asks(2, "initialize", clientCapabilities=MINIMAL),
+                _answers(1, {"protocolVersion": 1, "authMethods": [_SIGN_IN]}),
+                _answers(2, {"protocolVersion": 1}),
+            ],
+            id="greeted twice",
+        ),
+        pytest.param(
+            _turn(_card(rawInput=_GREP), _goes_on(status="completed", rawOutput={"exit_code": 1}), END),
+            id="an exit code that is an answer",
+        ),
+    ],
+)
+def test_what_keeps_the_rules_is_not_reported(said: list[Said]) -> None:
+    assert _violations([*_greeting(MINIMAL), *said] if said[0][1]["method"] != "initialize" else said) == []
+
+
+# At the editor's end, and the schema.
 
 
 class Conversation:
-    """Writes both sides; what the agent says goes through the invariants."""
+    """Writes both sides; what the agent says goes through the invariants of the editor's end."""
 
-    def __init__(self, capabilities: dict[str, Any] = PLAIN) -> None:
+    def __init__(self, capabilities: Message = PLAIN) -> None:
         self.wire = WireInvariants()
         self.next_id = 0
-        self.asked = 0
         self.call("initialize", {"protocolVersion": 1, "clientCapabilities": capabilities}, {"protocolVersion": 1})
 
     def ask(self, method: str, params: Any = None) -> int:
@@ -45,17 +423,6 @@ class Conversation:
         params = {"sessionId": SESSION, "update": {"sessionUpdate": variant, **fields}}
         self.wire.received({"jsonrpc": "2.0", "method": "session/update", "params": params})
 
-    def agent_asks(self, method: str, params: dict[str, Any]) -> int:
-        self.asked += 1
-        message = {"jsonrpc": "2.0", "id": self.asked, "method": method, "params": {"sessionId": SESSION, **params}}
-        self.wire.received(message)
-        return self.asked
-
-    def permission(self, call_id: str, **fields: Any) -> None:
-        options = [{"optionId": "allow", "name": "Allow", "kind": "allow_once"}]
-        tool_call = {"toolCallId": call_id, **fields}
-        self.agent_asks("session/request_permission", {"toolCall": tool_call, "options": options})
-
     def text(self, text: str = "hi") -> None:
         self.update("agent_message_chunk", content={"type": "text", "text": text})
 
@@ -74,19 +441,6 @@ def in_turn(capabilities: dict[str, Any] = PLAIN) -> tuple[Conversation, int]:
 
 def end(talk: Conversation, prompt: int) -> None:
     talk.answer(prompt, {"stopReason": "end_turn"})
-
-
-def test_a_whole_turn_passes():
-    talk, prompt = in_turn(ZED)
-    talk.text()
-    talk.card(kind="execute", content=[{"type": "terminal", "terminalId": "t1"}], _meta={"terminal_info": TERMINAL})
-    talk.permission("c1")
-    talk.change(status="in_progress", _meta={"terminal_output": {"terminal_id": "t1", "data": "x"}})
-    talk.change(status="completed", locations=[{"path": "/w/a.py", "line": 3}])
-    end(talk, prompt)
-    talk.update("session_info_update", title=None)
-    talk.update("usage_update", used=10, size=100)
-    assert talk.wire.unanswered == []
 
 
 @pytest.mark.parametrize("line", [b"hello", b"[1, 2]", b'{"a": 1} {"b": 2}', b'{"a": "\xff"}', b""])
@@ -139,42 +493,13 @@ def test_an_unknown_field_is_named_with_its_place():
         check_outgoing(frame)
 
 
-def test_no_update_before_the_session_is_known():
-    talk = Conversation()
-    talk.ask("session/new", {"cwd": "/w", "mcpServers": []})
-    with pytest.raises(WireViolation, match="does not know"):
-        talk.update("available_commands_update", availableCommands=[])
-
-
-def test_no_update_after_the_session_is_closed():
-    talk, prompt = in_turn()
-    end(talk, prompt)
-    talk.call("session/close", {"sessionId": SESSION}, {})
-    with pytest.raises(WireViolation, match="does not know"):
-        talk.update("usage_update", used=1, size=2)
-
-
-def test_no_text_after_the_prompt_is_answered():
-    talk, prompt = in_turn()
-    end(talk, prompt)
-    with pytest.raises(WireViolation, match="outside of a turn"):
-        talk.text()
-
-
 def test_the_replay_of_a_load_is_a_turn_of_its_own():
     talk = Conversation()
     load = talk.ask("session/load", {"sessionId": SESSION, "cwd": "/w", "mcpServers": []})
     talk.text()
     talk.card(status="completed")
     talk.answer(load, {})
-    with pytest.raises(WireViolation, match="outside of a turn"):
-        talk.text()
-
-
-def test_a_resume_replays_nothing():
-    talk = Conversation()
-    talk.ask("session/resume", {"sessionId": SESSION, "cwd": "/w", "mcpServers": []})
-    with pytest.raises(WireViolation, match="outside of a turn"):
+    with pytest.raises(WireViolation, match="in-a-turn"):
         talk.text()
 
 
@@ -207,50 +532,6 @@ def test_a_load_while_a_turn_runs_leaves_its_tool_calls_until_it_is_refused_or_t
     talk.answer(accepted, {})
 
 
-def test_a_refused_second_prompt_leaves_the_first_turn_running():
-    talk, prompt = in_turn()
-    talk.card()
-    talk.refuse(talk.ask("session/prompt", {"sessionId": SESSION, "prompt": []}))
-    talk.change(status="completed")
-    end(talk, prompt)
-
-
-@each(
-    ("breach", "message"),
-    [
-        (lambda talk: talk.card() or talk.card(), "second tool_call"),
-        (lambda talk: talk.change(), "before its tool_call"),
-        (lambda talk: talk.card(status="in_progress") or talk.change(status="pending"), "in_progress to pending"),
-        (lambda talk: talk.card(status="failed") or talk.change(status="completed"), "failed to completed"),
-        (lambda talk: talk.card(status="completed") or talk.change(status="in_progress"), "completed to in_progress"),
-        (lambda talk: talk.permission("c9"), "never shown"),
-        (lambda talk: talk.card(status="completed") or talk.permission("c1"), "permission request for the completed"),
-        (lambda talk: talk.card(locations=[{"path": "a.py"}]), "not an absolute path"),
-        (lambda talk: talk.card(locations=[{"path": "/a.py", "line": 0}]), "count from 1"),
-        (lambda talk: talk.card(content=[{"type": "diff", "path": "a.py", "newText": ""}]), "not an absolute path"),
-        (lambda talk: talk.card(content=[{"type": "terminal", "terminalId": "t9"}]), "neither created"),
-        (lambda talk: talk.card(_meta={"terminal_info": TERMINAL}), "did not advertise terminal_output"),
-        (lambda talk: talk.agent_asks("fs/read_text_file", {"path": "/a"}), r"advertise fs\.readTextFile"),
-        (lambda talk: talk.agent_asks("terminal/create", {"command": "ls"}), "advertise terminal"),
-        (lambda talk: talk.agent_asks("elicitation/create", FORM), r"advertise elicitation\.form"),
-        (lambda talk: talk.update("plan_removed", planId="p"), "capability plan"),
-        (lambda talk: talk.refuse(77), "no request that waits"),
-        (lambda talk: talk.update("config_option_update", configOptions=[BOOLEAN]), "boolean options"),
-    ],
-)
-def test_within_a_turn(breach: Callable[[Conversation], object], message: str):
-    talk, _ = in_turn()
-    with pytest.raises(WireViolation, match=message):
-        breach(talk)
-
-
-def test_a_request_is_answered_once():
-    talk, prompt = in_turn()
-    end(talk, prompt)
-    with pytest.raises(WireViolation, match="no request that waits"):
-        end(talk, prompt)
-
-
 def test_a_parse_error_answers_no_request():
     talk = Conversation()
     talk.refuse(None, -32700, "Parse error")
@@ -260,32 +541,6 @@ def test_a_request_without_a_method_may_be_refused_by_its_id():
     talk = Conversation()
     talk.wire.sent({"jsonrpc": "2.0", "id": 9})
     talk.refuse(9, -32600, "Invalid request")
-
-
-def test_a_prompt_is_not_answered_while_tool_calls_are_open():
-    talk, prompt = in_turn()
-    talk.card(status="in_progress")
-    with pytest.raises(WireViolation, match="tool calls were open"):
-        end(talk, prompt)
-
-
-def test_a_terminal_is_alone_in_its_content():
-    talk, _ = in_turn(JETBRAINS)
-    request_id = talk.agent_asks("terminal/create", {"command": "ls"})
-    talk.wire.sent({"jsonrpc": "2.0", "id": request_id, "result": {"terminalId": "t1"}})
-    terminal = {"type": "terminal", "terminalId": "t1"}
-    talk.card(content=[terminal])
-    with pytest.raises(WireViolation, match="not alone"):
-        talk.change(content=[terminal, {"type": "content", "content": {"type": "text", "text": "x"}}])
-
-
-def test_the_agent_uses_a_request_id_once():
-    talk, _ = in_turn()
-    talk.card()
-    talk.permission("c1")
-    talk.asked = 0
-    with pytest.raises(WireViolation, match="twice"):
-        talk.permission("c1")
 
 
 @pytest.mark.parametrize(
