@@ -1,579 +1,332 @@
-"""A message in Markdown as what a terminal shows of it, each word as soon as it is whole.
+"""A message in Markdown as what a terminal shows of it, while it comes.
 
-Lines stay lines: what the model has put on a line of its own stands on one, long ones go on under their beginning.
-Code is shown as it is, between two quiet rules, so that it can be copied. Without colours the marks inside lines
-stay, since nothing else could tell what they say.
+`markdown-it-py` says what the text means. Lines stay lines: what the model has put on a line of its own stands on
+one, long ones go on under their beginning. Code is shown as it is, between two quiet rules, so that it can be copied.
+Without colours the marks inside lines stay, since nothing else could tell what they say.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import groupby, zip_longest
-from typing import Literal
+import functools
+from collections.abc import Iterator, Sequence
+from itertools import takewhile, zip_longest
 
-from acp_adapter.cli.console import Colour, Style, columns, is_wide, parts
+from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode as Node
+from wcwidth import center, ljust, rjust
 
-# What stands in a line: emphasis, code, links. A piece whose end is not there yet is held back until it comes, or
-# cannot come any more; then its marks were only signs. So what has been shown is never taken back.
+from acp_adapter.cli.console import Colour, Style, columns, wrapped
+from acp_adapter.format import safe_text
 
-Piece = tuple[str, tuple[Colour, ...]]
+# A text as lines. What is read from it is made safe once more: Markdown has ways of writing any character.
 
-_LONGEST_SPAN = 600
-_MOST_LOOKS = 8
-_LONGEST_LINK = 3000
-_PLAIN = re.compile(r"[^\\`*_~\[!<]+")
-_MARKS = re.compile(r"\*{1,3}|_{1,3}|~~")
-_RUN = re.compile(r"(.)\1*")
-_ESCAPED = re.compile(r"\\[!-/:-@\[-`{-~]")
-_BACKTICKS = re.compile(r"`+")
-_LINK = re.compile(
-    r"(!?)\[((?:[^\[\]\\]|\\.)*)\]"  # the words
-    r"\(\s*<?((?:[^\s()<>]|\([^\s()]*\))*)>?"  # where to
-    r"(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"  # a title
-)
-_LINK_BEGUN = re.compile(r"!?\[(?:[^\[\]\\]|\\.)*(?:\](?:\([^)]*)?)?\\?")
-_ADDRESS = re.compile(r"<((?:https?://|mailto:)[^\s<>]+)>")
-_ADDRESS_BEGUN = re.compile(r"<(?:[a-z]{0,6}|(?:https?:|mailto:)[^\s<>]*)")
-_RUNS = {mark: re.compile(rf"\\.|`+|{re.escape(mark)}+") for mark in "*_~"}
-_COLOURS: dict[str, tuple[Colour, ...]] = {
-    "*": ("italic",),
-    "_": ("italic",),
-    "**": ("bold",),
-    "__": ("bold",),
-    "***": ("bold", "italic"),
-    "___": ("bold", "italic"),
-    "~~": ("strike",),
-}
+_LEAST_ROOM = 20
+_RULE_WIDTH = 40
+_UNKNOWN_WIDTH = 100_000
+_LEAST_COLUMN = 6
+_BETWEEN = len(" | ")
+_DIFF_COLOURS: dict[str, Colour] = {"+": "green", "-": "red", "@": "cyan"}
+_HEAD_LOOKS: dict[str, tuple[Colour, ...]] = {"h1": ("bold", "underline"), "h2": ("bold",)}
+_INLINE_LOOKS: dict[str, Colour] = {"strong": "bold", "em": "italic", "s": "strike"}
+_ALIGNED = {"text-align:right": rjust, "text-align:center": center}
 
 
-class Inline:
-    """The text of one line; `feed` gives what can be shown."""
-
-    def __init__(self, *colours: Colour) -> None:
-        self._colours = colours
-        self._held = ""
-        self._before = ""
-
-    def feed(self, text: str, *, last: bool = False) -> list[Piece]:
-        """The pieces that are whole with `text`; with `last` all that is left."""
-        held, pieces = self._held + text, []
-        position = 0
-        while position < len(held):
-            found = self._next(held, position, last=last)
-            if found is None:
-                break
-            told, position = found
-            self._before = held[position - 1]
-            pieces += told
-        self._held = held[position:]
-        return pieces
-
-    def _next(self, text: str, at: int, *, last: bool) -> tuple[list[Piece], int] | None:
-        """The piece at `at`, and where it ends; None where that cannot be said yet."""
-        if plain := _PLAIN.match(text, at):
-            return [(plain[0], self._colours)], plain.end()
-        if text[at] == "\\" and at + 1 == len(text) and not last:
-            return None
-        if escaped := _ESCAPED.match(text, at):
-            return [(escaped[0][1], self._colours)], escaped.end()
-        if text[at] == "`":
-            return self._code(text, at, last=last)
-        if text[at] in "[!":
-            return self._link(text, at, last=last)
-        if text[at] == "<":
-            return self._address(text, at, last=last)
-        return self._emphasis(text, at, last=last)
-
-    def _code(self, text: str, at: int, *, last: bool) -> tuple[list[Piece], int] | None:
-        marks = _BACKTICKS.match(text, at)
-        assert marks is not None  # noqa: S101 - the caller has seen one
-        for closing in _BACKTICKS.finditer(text, marks.end(), marks.end() + _LONGEST_SPAN):
-            if len(closing[0]) != len(marks[0]):
-                continue
-            if closing.end() == len(text) and not last:
-                return None
-            code = text[marks.end() : closing.start()]
-            if code.startswith(" ") and code.endswith(" ") and code.strip():
-                code = code[1:-1]
-            return [(code, (*self._colours, "cyan"))], closing.end()
-        return self._signs(text, at, marks.end(), _LONGEST_SPAN, last=last)
-
-    def _link(self, text: str, at: int, *, last: bool) -> tuple[list[Piece], int] | None:
-        if link := _LINK.match(text, at):
-            words = _whole(link[2], *self._colours, "underline")
-            place = link[3]
-            if not link[2].strip():
-                return [(place, (*self._colours, "underline"))], link.end()
-            if link[2].strip() in {place, place.removeprefix("mailto:")}:
-                return words, link.end()
-            return [*words, (f" ({place})", (*self._colours, "dim"))], link.end()
-        may_be = len(text) - at <= _LONGEST_LINK
-        is_open = at + 1 == len(text) or (may_be and _LINK_BEGUN.fullmatch(text, at) is not None)
-        return self._signs(text, at, at + 1, _LONGEST_LINK if is_open else 0, last=last)
-
-    def _address(self, text: str, at: int, *, last: bool) -> tuple[list[Piece], int] | None:
-        if address := _ADDRESS.match(text, at):
-            return [(address[1], (*self._colours, "underline"))], address.end()
-        is_open = len(text) - at <= _LONGEST_LINK and _ADDRESS_BEGUN.fullmatch(text, at) is not None
-        return self._signs(text, at, at + 1, _LONGEST_LINK if is_open else 0, last=last)
-
-    def _emphasis(self, text: str, at: int, *, last: bool) -> tuple[list[Piece], int] | None:
-        marks = _MARKS.match(text, at)
-        if marks is None or len(self._colours) > _MOST_LOOKS:
-            return self._signs(text, at, at + 1, 1 if at + 1 == len(text) else 0, last=last)
-        end = marks.end()
-        if end == len(text):  # what follows says whether something begins here
-            return self._signs(text, at, end, _LONGEST_SPAN, last=last)
-        before = self._before
-        if text[end].isspace() or (marks[0][0] == "_" and before.isalnum()) or text[end] == marks[0][0]:
-            run = _RUN.match(text, at)
-            end = run.end() if run else end
-            return [(text[at:end], self._colours)], end
-        closing = _closing(text, end, marks[0], last=last)
-        if closing is None:
-            return self._signs(text, at, end, _LONGEST_SPAN, last=last)
-        inside = _whole(text[end:closing], *self._colours, *_COLOURS[marks[0]])
-        return inside, closing + len(marks[0])
-
-    def _signs(self, text: str, at: int, end: int, longest: int, *, last: bool) -> tuple[list[Piece], int] | None:
-        """Marks that begin nothing are signs; while they still may begin something they are held back."""
-        if not last and len(text) - at <= longest:
-            return None
-        return [(text[at:end], self._colours)], end
+@functools.cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    # What models write so is meant as it stands there.
+    parser.disable(["html_block", "html_inline", "entity", "reference", "lheading", "code"])
+    parser.normalizeLink = str  # type: ignore[method-assign, assignment]  # it is shown, not opened
+    return parser
 
 
-def _whole(text: str, *colours: Colour) -> list[Piece]:
-    return Inline(*colours).feed(text, last=True)
+def _read(source: str) -> list[Node]:
+    return Node(_parser().parse(source)).children
 
 
-def _closing(text: str, start: int, marks: str, *, last: bool) -> int | None:
-    """Where the emphasis that began before `start` ends; None where it does not, or not yet."""
-    for at, end in _runs(text, start, marks[0]):
-        if end == len(text) and not last:
-            return None
-        if text[at - 1].isspace() or (marks[0] == "_" and text[end : end + 1].isalnum()):
-            continue
-        if end - at == len(marks) or end - at == len("***"):
-            return end - len(marks)
-    return None
+def _first_line(node: Node) -> int:
+    return node.map[0] if node.map else 0
 
 
-def _runs(text: str, start: int, mark: str) -> Iterator[tuple[int, int]]:
-    """Where runs of `mark` begin and end, outside of code and not escaped."""
-    at, end = start, min(len(text), start + _LONGEST_SPAN)
-    pattern = _RUNS[mark]
-    while found := pattern.search(text, at, end):
-        at = found.end()
-        if found[0][0] == mark:
-            yield found.span()
-        elif found[0][0] == "`":
-            closing = next((run for run in _BACKTICKS.finditer(text, at, end) if len(run[0]) == len(found[0])), None)
-            at = closing.end() if closing else at
+class Page:
+    """The lines of a text in Markdown."""
 
-
-# Words on lines that are no wider than the window: each is placed when it is whole, and stays.
-
-_CLOSING = frozenset("、。，．！？：；」』）】〉》”’")
-"""Signs that begin no line."""
-
-
-class Flow:
-    """The lines of one paragraph."""
-
-    def __init__(self, style: Style, width: int, *, first: str = "", rest: str = "", indent: int = 0) -> None:
-        """Begin it.
+    def __init__(
+        self, source: str, style: Style, *colours: Colour, goes_on: bool = False, ended: bool = True
+    ) -> None:
+        """Read it.
 
         Args:
-            width: where lines end; 0 where they do not.
-            first: what stands before its first line; it is shown with the first word.
-            rest: what stands before its other lines.
-            indent: how many columns each of the two takes.
+            colours: where Markdown says nothing else.
+            goes_on: it begins with code whose beginning was shown.
+            ended: nothing follows; else code at the end may not be all.
         """
+        self._source = source.split("\n")
         self._style = style
-        self._width = width
-        self._first, self._rest = first, rest
-        self._indent = self._column = indent
-        self._blanks = 0
-        self._look_of_blanks: tuple[Colour, ...] = ()
-        self._word: list[Piece] = []
-        self._began = False
+        self._colours = colours
+        self._goes_on = goes_on
+        self._ended = ended
 
-    def put(self, pieces: Iterable[Piece]) -> str:
-        """What can be shown now that these came: all but the word that may go on."""
-        split = ((part, colours) for text, colours in pieces for part in parts(text))
-        return self._painted(placed for part in split for placed in self._take(*part))
+    def lines(self, nodes: Sequence[Node], lead: str = "", *, in_block: bool = False) -> Iterator[str]:
+        """What shows these blocks, each line behind `lead`; empty lines between them are one."""
+        for number, node in enumerate(nodes):
+            if (number or not in_block) and self.follows_blank(_first_line(node)):
+                yield lead.rstrip()
+            yield from self._block(node, lead)
 
-    def settle(self) -> str:
-        """The word so far, because nothing more comes for a while; it may still go on."""
-        return self._painted(self._place())
+    def follows_blank(self, line: int) -> bool:
+        """Whether the line before that one is empty."""
+        return line > 0 and not self._source[line - 1].strip("> \t")
 
-    def finish(self) -> str:
-        """What is left, without a line break; the lead-in of a paragraph without words."""
-        return self.settle() + self._begin()
+    def is_open(self, node: Node) -> bool:
+        """Whether it is code that may go on."""
+        if node.type != "fence":
+            return False
+        start, stop = node.map or (0, 0)
+        last = self._source[stop - 1].strip("> \t")
+        is_end = len(last) >= len(node.markup) and not last.strip(node.markup[0])
+        return stop - start < len(("begin", "end")) or not is_end
 
-    def _take(self, text: str, colours: tuple[Colour, ...]) -> Iterator[Piece]:
-        if text.isspace():
-            yield from self._place()
-            self._blanks += len(text)
-            self._look_of_blanks = colours
-            return
-        after_wide = bool(self._word) and is_wide(self._word[-1][0][-1])
-        if (is_wide(text[0]) or after_wide) and not (self._word and text in _CLOSING):
-            yield from self._place()
-        self._word.append((text, colours))
+    def _block(self, node: Node, lead: str) -> Iterator[str]:
+        width = max(self._style.width or _UNKNOWN_WIDTH, columns(lead) + _LEAST_ROOM)
+        match node.type:
+            case "paragraph" | "heading":
+                for line in self._words(node).split("\n"):
+                    yield from wrapped(line, width, lead, lead)
+            case "bullet_list" | "ordered_list":
+                for number, item in enumerate(node.children):
+                    if number and self.follows_blank(_first_line(item)):
+                        yield lead.rstrip()
+                    yield from self._item(item, lead)
+            case "blockquote":
+                bar = self._style.paint(self._style.sign("bar"), "dim")
+                yield from self.lines(node.children, f"{lead}{bar} ", in_block=True)
+            case "fence":
+                # Without the blanks of a list around it, to be copied.
+                yield from (f"{lead if lead.strip() else ''}{line}" for line in self._code(node))
+            case "table":
+                yield from (f"{lead}{line}" for line in self._table(node, width - columns(lead)))
+            case _:
+                yield f"{lead}{self._style.paint(self._style.sign('rule') * self._rule_width(), 'dim')}"
 
-    def _place(self) -> Iterator[Piece]:
-        word, self._word = self._word, []
-        if not word:
-            return
-        if lead := self._begin():
-            yield lead, ()
-        room = sum(columns(text) for text, _ in word)
-        is_first = self._column <= self._indent
-        if self._width and not is_first and self._column + self._blanks + room > self._width:
-            yield f"\n{self._rest}", ()
-            self._column, is_first = self._indent, True
-        if self._blanks and not is_first:
-            # The blanks inside a link belong to it; those between it and other words do not.
-            look = self._look_of_blanks
-            yield " " * self._blanks, look if look == word[0][1][: len(look)] else ()
-            self._column += self._blanks
-        self._blanks = 0
-        self._column += room
-        if self._width and self._column > self._width:  # too long for any line: the terminal breaks it
-            self._column %= self._width
-        yield from word
+    def _words(self, node: Node) -> str:
+        if node.type == "paragraph":
+            return self._inline(node)
+        look = _HEAD_LOOKS.get(node.tag, ("bold", "italic"))
+        return self._inline(node, *look) if self._style.colour else f"{node.markup} {self._inline(node)}"
 
-    def _begin(self) -> str:
-        if self._began:
+    def _inline(self, node: Node, *look: Colour) -> str:
+        """A paragraph's words, or a cell's; without colours as they were written."""
+        inner = node.children[0] if node.children else None
+        if inner is None:
             return ""
-        self._began = True
-        return self._first
+        if not self._style.colour:
+            return safe_text(inner.content)
+        return "".join(self._pieces(inner.children, *self._colours, *look))
 
-    def _painted(self, pieces: Iterable[Piece]) -> str:
-        runs = groupby(pieces, key=lambda piece: piece[1])
-        return "".join(self._style.paint("".join(text for text, _ in run), *colours) for colours, run in runs)
+    def _pieces(self, nodes: Sequence[Node], *look: Colour) -> Iterator[str]:
+        paint = self._style.paint
+        for node in nodes:
+            match node.type:
+                case "softbreak" | "hardbreak":
+                    yield "\n"
+                case "strong" | "em" | "s":
+                    yield from self._pieces(node.children, *look, _INLINE_LOOKS[node.type])
+                case "code_inline":
+                    yield paint(safe_text(node.content), *look, "cyan")
+                case "link" | "image":
+                    yield from self._link(node, *look)
+                case _:
+                    yield paint(safe_text(node.content), *look)
 
+    def _link(self, node: Node, *look: Colour) -> Iterator[str]:
+        place = safe_text(str(node.attrs.get("href") or node.attrs.get("src") or ""))
+        words = "".join(child.content for child in node.walk() if not child.children and child is not node)
+        yield from self._pieces(node.children, *look, "underline")
+        if not words.strip():
+            yield self._style.paint(place, *look, "underline")
+        elif words.strip() not in {place, place.removeprefix("mailto:")}:
+            yield self._style.paint(f" ({place})", *look, "dim")
 
-# What a line begins, as far as it is there.
+    def _item(self, item: Node, lead: str) -> Iterator[str]:
+        mark = f"{item.info}{item.markup}" if item.info else self._style.sign("bullet")
+        painted = f"{lead}{self._style.paint(mark, *self._colours, 'cyan')}"
+        further = f"{lead}{' ' * len(mark)} "
+        first, *more = self.lines(item.children, further, in_block=True) if item.children else [further]
+        if first.startswith(further):
+            yield f"{painted} {first.removeprefix(further)}".rstrip()
+        else:  # code
+            yield from (painted, first)
+        yield from more
 
-_QUOTES = re.compile(r"(?: {0,3}> ?){1,8}")
-_HEAD = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*")
-_RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}")
-_ITEM = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])([ \t]+)")
-_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})[ \t]*([^`\s]*)[^`]*")
-_MAY_BE_MORE = re.compile(r"[ \t]*(?:[-*_+#`~=>|]+[ \t]*|[-*_][-*_ \t]*|\d{1,9}[.)]?[ \t]*)?")
-"""A beginning of which the rest says what it is."""
-_WHOLE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|`{3}|~{3}|\|)")
-"""What is shown only as a whole line."""
-_LONGEST_MARKS = 200
+    def _code(self, fence: Node) -> Iterator[str]:
+        label = safe_text(fence.info.split()[0]) if fence.info.split() else "code"
+        if not self._goes_on or _first_line(fence):
+            yield self._frame(f"{self._style.sign('rule') * 2} {label} ")
+        for line in fence.content.removesuffix("\n").split("\n") if fence.content else ():
+            colour = _DIFF_COLOURS.get(line[:1]) if label == "diff" else None
+            yield self._style.paint(line, *self._colours, *([colour] if colour else ()))
+        if self._ended or not self.is_open(fence):
+            yield self._frame("")
 
-Kind = Literal["blank", "head", "rule", "item", "fence", "row", "text"]
+    def _frame(self, begin: str) -> str:
+        return self._style.paint(begin + self._style.sign("rule") * max(2, self._rule_width() - len(begin)), "dim")
 
+    def _rule_width(self) -> int:
+        return min(self._style.width or _RULE_WIDTH, _RULE_WIDTH)
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """What a line is.
-
-    Attributes:
-        kind: of which kind.
-        quotes: how deep in quotations it stands.
-        indent: the blanks before it.
-        mark: a list item's mark, a heading's number signs, a fence's signs.
-        text: what follows: the words, or a fence's language.
-    """
-
-    kind: Kind
-    quotes: int = 0
-    indent: int = 0
-    mark: str = ""
-    text: str = ""
-
-
-def line_of(text: str, *, whole: bool) -> Line | None:
-    """What `text` is, the beginning of a line or a `whole` one; None where its rest has to be known first."""
-    quotes = _QUOTES.match(text)
-    rest = text[quotes.end() :] if quotes else text
-    depth = quotes[0].count(">") if quotes else 0
-    is_open = len(rest) <= _LONGEST_MARKS and _MAY_BE_MORE.fullmatch(rest)
-    if not whole and (is_open or _WHOLE.match(rest)):
-        return None
-    if not rest.strip():
-        return Line("blank", depth)
-    if _RULE.fullmatch(rest):
-        return Line("rule", depth)
-    if head := _HEAD.fullmatch(rest):
-        return Line("head", depth, mark=head[1], text=head[2] or "")
-    if fence := _FENCE.fullmatch(rest):
-        return Line("fence", depth, _width(fence[1]), fence[2], fence[3])
-    if rest.lstrip().startswith("|"):
-        return Line("row", depth, text=rest)
-    if item := _ITEM.match(rest if rest.strip() != rest.lstrip() else f"{rest} "):
-        return Line("item", depth, _width(item[1]), item[2], rest[item.end() :])
-    words = rest.lstrip(" \t")
-    return Line("text", depth, _width(rest[: len(rest) - len(words)]), text=words)
-
-
-def quoted(text: str, depth: int) -> str:
-    """`text` without the marks of `depth` quotations."""
-    for _ in range(depth):
-        text = re.sub(r"^ {0,3}> ?", "", text, count=1)
-    return text
-
-
-def _width(blanks: str) -> int:
-    return len(blanks.expandtabs(4))
-
-
-# Tables: their rows are held until the end, since each says how wide the columns are.
-
-_BAR = re.compile(r"(?<!\\)\|")
-_UNDER_HEADS = re.compile(r" {0,3}\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
-_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
-_BETWEEN = len(" | ")
-_LEAST_COLUMN = 6
-
-
-def table_lines(rows: list[str], style: Style, width: int, colours: tuple[Colour, ...]) -> list[str]:
-    """The lines that show the table; `rows` as they are where they make none, or one that has no room."""
-    if len(rows) < len(("heads", "line under them")) or not _UNDER_HEADS.fullmatch(rows[1]):
-        return rows
-    heads, sides, *body = (_cells(row) for row in rows)
-    table = [(cells + [""] * len(heads))[: len(heads)] for cells in (heads, *body)]
-    widths = _widths([[_natural(cell, style, colours) for cell in row] for row in table], width)
-    if not widths:
-        return rows
-    shown = _row(table[0], widths, sides, style, (*colours, "bold"))
-    rule, cross = style.sign("rule"), style.sign("cross")
-    shown.append(style.paint(f"{rule}{cross}{rule}".join(rule * width for width in widths), "dim"))
-    for cells in table[1:]:
-        shown += _row(cells, widths, sides, style, colours)
-    return shown
-
-
-def _cells(row: str) -> list[str]:
-    row = row.strip().removeprefix("|")
-    if row.endswith("|") and not row.endswith("\\|"):
-        row = row[:-1]
-    return [cell.strip().replace("\\|", "|") for cell in _BAR.split(row)]
-
-
-def _row(cells: list[str], widths: list[int], sides: list[str], style: Style, look: tuple[Colour, ...]) -> list[str]:
-    told = [_lines(cell, style, width, look) for cell, width in zip(cells, widths, strict=True)]
-    bar = f" {style.paint(style.sign('bar'), 'dim')} "
-    sides = (sides + [""] * len(cells))[: len(cells)]
-    placed = (map(_aligned, parts, widths, sides) for parts in zip_longest(*told, fillvalue=""))
-    return [bar.join(parts).rstrip() for parts in placed]
-
-
-def _aligned(part: str, width: int, side: str) -> str:
-    free = max(0, width - _seen(part))
-    if side.endswith(":"):
-        left = free // 2 if side.startswith(":") else free
-        return f"{' ' * left}{part}{' ' * (free - left)}"
-    return part + " " * free
-
-
-def _lines(cell: str, style: Style, width: int, colours: tuple[Colour, ...]) -> list[str]:
-    pieces = Inline(*colours).feed(cell, last=True) if style.colour else [(cell, colours)]
-    if width:  # a word that is wider than its column would shift the others
-        pieces = [(re.sub(rf"(\S{{{width}}})(?=\S)", r"\1 ", text), look) for text, look in pieces]
-    flow = Flow(style, width)
-    return (flow.put(pieces) + flow.finish()).split("\n")
-
-
-def _natural(cell: str, style: Style, colours: tuple[Colour, ...]) -> int:
-    return _seen(_lines(cell, style, 0, colours)[0])
-
-
-def _seen(text: str) -> int:
-    return columns(_ESCAPES.sub("", text))
+    def _table(self, table: Node, width: int) -> Iterator[str]:
+        rows = [row.children for part in table.children for row in part.children]
+        cells = [[self._inline(cell, *(("bold",) if cell.type == "th" else ())) for cell in row] for row in rows]
+        widths = _widths([[columns(cell) for cell in row] for row in cells], width)
+        if not widths:
+            start, stop = table.map or (0, 0)
+            yield from (line for line in self._source[start:stop] if line.strip())
+            return
+        sides = [_ALIGNED.get(str(cell.attrs.get("style")), ljust) for cell in rows[0]]
+        bar = f" {self._style.paint(self._style.sign('bar'), 'dim')} "
+        for number, row in enumerate(cells):
+            told = [wrapped(cell, room, breaks_words=True) for cell, room in zip(row, widths, strict=True)]
+            for parts in zip_longest(*told, fillvalue=""):
+                yield bar.join(
+                    side(part, room) for side, part, room in zip(sides, parts, widths, strict=True)
+                ).rstrip()
+            if not number:
+                rule, cross = self._style.sign("rule"), self._style.sign("cross")
+                yield self._style.paint(f"{rule}{cross}{rule}".join(rule * room for room in widths), "dim")
 
 
 def _widths(natural: list[list[int]], width: int) -> list[int]:
     """How wide each column is; the widest give way where there is no room for all. Empty where that does not help."""
     widths = [max(1, *column) for column in zip(*natural, strict=True)]
-    over = sum(widths) + _BETWEEN * (len(widths) - 1) - width if width else 0
-    while over > 0:
-        widest = max(widths)
-        if widest <= _LEAST_COLUMN:
+    for _ in range(sum(widths) + _BETWEEN * (len(widths) - 1) - width):
+        if max(widths) <= _LEAST_COLUMN:
             return []
-        widths[widths.index(widest)] -= 1
-        over -= 1
+        widths[widths.index(max(widths))] -= 1
     return widths
+
+
+# Lines at the end of the transcript that are drawn over again while they change.
+
+_UNKNOWN_HEIGHT = 24
+
+
+class Drawing:
+    """The lines as they were drawn last; the cursor stands behind the last of them."""
+
+    def __init__(self, style: Style) -> None:
+        self._style = style
+        self._lines: list[str] = []
+        self._is_begun = False
+
+    def draw(self, lines: list[str]) -> str:
+        """What has to be written to show `lines` in place of those before."""
+        before, self._lines = self._lines, lines
+        if not before:
+            lead = "\n" if lines and self._is_begun else ""
+            self._is_begun |= bool(lines)
+            return lead + "\n".join(lines)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, lines, strict=False)))
+        if same == len(before):
+            return "".join(f"\n{line}" for line in lines[same:])
+        if same == len(before) - 1 and same < len(lines) and lines[same].startswith(before[same]):
+            return "\n".join([lines[same][len(before[same]) :], *lines[same + 1 :]])
+        if same and same == len(lines):
+            same -= 1
+        # What has left the window at its top cannot be drawn over.
+        while same < len(before) - 1 and self._rows(before[same:]) > (self._style.height or _UNKNOWN_HEIGHT):
+            same += 1
+        above = self._rows(before[same:]) - 1
+        self._is_begun = bool(lines)
+        return "\r" + (f"\x1b[{above}A" if above > 0 else "") + "\x1b[J" + "\n".join(lines[same:])
+
+    def settle(self, many: int) -> None:
+        """The first so many lines are drawn for good."""
+        del self._lines[:many]
+
+    def _rows(self, lines: Sequence[str]) -> int:
+        """The rows of the window that they take: in one made narrower since, each may take several."""
+        width = self._style.width or _UNKNOWN_WIDTH
+        return sum(max(1, -(-columns(line) // width)) for line in lines)
 
 
 # The message.
 
-_LEAST_ROOM = 20
-_MOST_INDENT = 24
-_RULE_WIDTH = 40
-_DIFF_COLOURS: dict[str, Colour] = {"+": "green", "-": "red", "@": "cyan"}
-_HEAD_LOOKS: dict[int, tuple[Colour, ...]] = {1: ("bold", "underline"), 2: ("bold",)}
+_MUCH = 800
+_GROWN = 6
 
 
 class Message:
-    """Takes a message's text as it comes; returns what is to be written after what was written before."""
+    """Takes a message's text as it comes; returns what is to be written after what was written before.
+
+    Blocks before the last are shown for good and forgotten, and so are the items of a list and the lines of code
+    before the last; only the rest is read and drawn again. A table is shown once it has ended, since each row says
+    how wide its columns are.
+    """
 
     def __init__(self, style: Style, *colours: Colour) -> None:
         """Begin it, in `colours` where Markdown says nothing else."""
         self._style = style
         self._colours = colours
-        self._line = ""
-        self._flow: Flow | None = None
-        self._inline = Inline()
-        self._fence: Line | None = None
-        self._rows: list[str] = []
-        self._rows_depth = 0
-        self._was_blank = False
+        self._source = ""
+        self._unseen = 0
+        self._drawing = Drawing(style)
+        self._goes_on = False
 
     def feed(self, text: str) -> str:
         """What `text` adds."""
-        shown, (first, *others) = "", text.split("\n")
-        shown += self._part(first)
-        for part in others:
-            shown += self._end_of_line() + self._part(part)
-        return shown
+        self._source += text
+        self._unseen += len(text)
+        if len(self._source) > _MUCH and self._unseen < len(self._source) // _GROWN:
+            return ""  # reading much again for each word would take long
+        return self._shown()
 
     def settle(self) -> str:
-        """What is held back only because more might come at once."""
-        return self._flow.settle() if self._flow else ""
+        """Nothing more comes for a while: where a line has ended, others may write below it."""
+        nodes = _read(self._source)
+        if not self._source.endswith("\n") or not nodes or nodes[-1].type == "fence" or _is_held(nodes[-1]):
+            return self._shown() if self._unseen else ""
+        shown = self._shown()
+        self._source = "\n" if self._source.endswith("\n\n") else ""
+        self._drawing = Drawing(self._style)
+        return f"{shown}\n"
 
     def finish(self) -> str:
         """What is left; the message ends here."""
-        shown = ""
-        if self._line or self._flow:
-            shown = self._end_of_line().removesuffix("\n")
-        if self._rows or self._fence:
-            shown += "" if not shown or shown.endswith("\n") else "\n"
-        shown += self._end_of_table()
-        if self._fence:
-            shown += self._frame(self._fence)
-            self._fence = None
-        return shown
+        return self._shown(ended=True)
 
-    def _part(self, text: str) -> str:
-        if not text:
-            return ""
-        if self._flow:
-            return self._words(text)
-        self._line += text
-        if self._fence:
-            return ""
-        line = line_of(self._line, whole=False)
-        return "" if line is None else self._begin(line)
+    def _shown(self, *, ended: bool = False) -> str:
+        self._unseen = 0
+        nodes = _read(self._source)
+        page = self._page(self._source, ended=ended)
+        is_held = not ended and bool(nodes) and _is_held(nodes[-1])
+        written = self._drawing.draw(list(page.lines(nodes[:-1] if is_held else nodes)))
+        if nodes and not ended:
+            self._forget(page, nodes[-1])
+        return written
 
-    def _end_of_line(self) -> str:
-        text, self._line = self._line, ""
-        if self._flow:
-            return self._end_of_words()
-        if self._fence:
-            return self._code(self._fence, text)
-        line = line_of(text, whole=True)
-        assert line is not None  # noqa: S101 - a whole line is something
-        return self._whole(line)
-
-    def _begin(self, line: Line) -> str:
-        """Begin to show a line of words of which only the beginning is there."""
-        self._line = ""
-        before = self._end_of_table()
-        self._was_blank = False
-        lead = self._quotes(line.quotes) + " " * min(line.indent, _MOST_INDENT)
-        indent = 2 * line.quotes + min(line.indent, _MOST_INDENT)
-        first = rest = lead
-        if line.kind == "item":
-            mark = line.mark if line.mark[0].isdigit() else self._style.sign("bullet")
-            first = f"{lead}{self._style.paint(mark, *self._colours, 'cyan')} "
-            rest = f"{lead}{' ' * len(mark)} "
-            indent += len(mark) + 1
-        width = self._style.width and max(self._style.width, indent + _LEAST_ROOM)
-        self._flow = Flow(self._style, width, first=first, rest=rest, indent=indent)
-        self._inline = Inline(*self._colours)
-        return before + self._words(line.text)
-
-    def _words(self, text: str) -> str:
-        assert self._flow is not None  # noqa: S101 - the callers know
-        return self._flow.put(self._pieces(text))
-
-    def _end_of_words(self) -> str:
-        assert self._flow is not None  # noqa: S101 - the caller knows
-        shown = self._flow.put(self._pieces("", last=True)) + self._flow.finish() + "\n"
-        self._flow = None
-        return shown
-
-    def _pieces(self, text: str, *, last: bool = False) -> list[Piece]:
-        if self._style.colour:
-            return self._inline.feed(text, last=last)
-        return [(text, self._colours)] if text else []
-
-    def _whole(self, line: Line) -> str:
-        if line.kind == "row" and (not self._rows or line.quotes == self._rows_depth):
-            self._rows.append(line.text)
-            self._rows_depth = line.quotes
-            return ""
-        before = self._end_of_table()
-        quotes = self._quotes(line.quotes)
-        match line.kind:
-            case "blank":
-                blank = "" if self._was_blank else f"{quotes.rstrip()}\n"
-                self._was_blank = True
-                return before + blank
-            case "fence":
-                self._fence = line
-                self._was_blank = False
-                return before + self._frame(line, line.text or "code")
-            case "rule":
-                self._was_blank = False
-                return f"{before}{quotes}{self._style.paint(self._style.sign('rule') * self._rule_width(), 'dim')}\n"
-            case "head":
-                self._was_blank = False
-                return f"{before}{quotes}{self._head(line)}\n"
-            case "row":
-                return before + self._whole(line)
-            case _:
-                return before + self._begin(line) + self._end_of_words()
-
-    def _head(self, line: Line) -> str:
-        if not self._style.colour:
-            return f"{line.mark} {line.text}"
-        look = (*self._colours, *_HEAD_LOOKS.get(len(line.mark), ("bold", "italic")))
-        pieces = Inline(*look).feed(line.text, last=True)
-        flow = Flow(self._style, self._style.width, indent=2 * line.quotes, rest=self._quotes(line.quotes))
-        return flow.put(pieces) + flow.finish()
-
-    def _code(self, fence: Line, text: str) -> str:
-        text = quoted(text, fence.quotes)
-        stripped = text.strip()
-        if len(stripped) >= len(fence.mark) and set(stripped) == {fence.mark[0]}:
-            self._fence = None
-            return self._frame(fence)
-        own = text[: fence.indent]
-        text = text[len(own) - len(own.lstrip()) :] if fence.indent else text
-        if fence.text == "diff" and text[:1] in _DIFF_COLOURS:
-            text = self._style.paint(text, *self._colours, _DIFF_COLOURS[text[0]])
+    def _forget(self, page: Page, last: Node) -> None:
+        """Forget what is shown for good: the text before the block, the item or the line that may go on."""
+        lines = self._source.split("\n")
+        is_open, start = page.is_open(last), _first_line(last)
+        if is_open:
+            cut = len(lines) - 1 if len(lines) - 1 > start + 1 else start
         else:
-            text = self._style.paint(text, *self._colours)
-        return f"{self._quotes(fence.quotes)}{text}\n"
+            cut = _first_line(last.children[-1]) if last.type.endswith("_list") else start
+        begins = [lines[start]] if is_open and cut > start else []
+        if not begins and page.follows_blank(cut):
+            cut -= 1
+        if cut <= 0:
+            return
+        head = "".join(f"{line}\n" for line in lines[:cut])
+        self._drawing.settle(len(list(self._page(head, ended=not begins).lines(_read(head)))))
+        self._source = "\n".join([*begins, *lines[cut:]])
+        self._goes_on = bool(begins)
 
-    def _frame(self, fence: Line, label: str = "") -> str:
-        rule = self._style.sign("rule")
-        before = f"{rule * 2} {label} " if label else ""
-        line = before + rule * max(2, self._rule_width() - len(before))
-        return f"{self._quotes(fence.quotes)}{self._style.paint(line, 'dim')}\n"
+    def _page(self, source: str, *, ended: bool) -> Page:
+        return Page(source, self._style, *self._colours, goes_on=self._goes_on, ended=ended)
 
-    def _end_of_table(self) -> str:
-        rows, self._rows = self._rows, []
-        if not rows:
-            return ""
-        self._was_blank = False
-        quotes = self._quotes(self._rows_depth)
-        width = self._style.width and max(self._style.width - 2 * self._rows_depth, _LEAST_ROOM)
-        return "".join(f"{quotes}{row}\n" for row in table_lines(rows, self._style, width, self._colours))
 
-    def _quotes(self, depth: int) -> str:
-        return f"{self._style.paint(self._style.sign('bar'), 'dim')} " * depth
-
-    def _rule_width(self) -> int:
-        return min(self._style.width or _RULE_WIDTH, _RULE_WIDTH)
+def _is_held(node: Node) -> bool:
+    is_row = node.type == "paragraph" and bool(node.children) and node.children[0].content.startswith("|")
+    return node.type == "table" or is_row

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from acp_adapter.cli.console import Colour, Style, clipped
-from acp_adapter.cli.markdown import Message
 from acp_adapter.cli.questions import Approver, Forms
 from acp_adapter.cli.tool_cards import Cards
 from acp_adapter.format import one_line, safe_text, visible_line, visible_text
+
+if TYPE_CHECKING:
+    from acp_adapter.cli.markdown import Message
 
 # Session updates as text, piece after piece. A renderer prints nothing: it returns what is to be appended, and
 # remembers where that stands, so that pieces of one message flow together and a card never begins in the middle of
@@ -105,6 +107,8 @@ class Renderer:
         started = self._begin(block)
         if not self._style.live:
             return started + self._append(text, *colours)
+        from acp_adapter.cli.markdown import Message  # noqa: PLC0415 - loads a parser, which a pipe has no use for
+
         self._message = self._message or Message(self._style, *colours)
         return started + self._append(self._message.feed(text))
 

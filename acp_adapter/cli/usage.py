@@ -12,7 +12,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, get_args
 
 from acp_adapter.cli.console import columns as columns_of
-from acp_adapter.cli.console import fitting
 from acp_adapter.cli.main import add_profile, command_parser, say_failed
 from acp_adapter.format import one_line
 from agent_core.errors import HermesError
@@ -121,7 +120,9 @@ def _cut(name: str, room: int) -> str:
     """A long path or name by its end, which tells more."""
     if columns_of(name) <= room:
         return name
-    return f"...{name[len(name) - fitting(name[::-1], room - 3) :]}"
+    from wcwidth import clip  # noqa: PLC0415 - most names have room
+
+    return f"...{clip(name, columns_of(name) - (room - 3), columns_of(name))}"
 
 
 def _parsed(argv: list[str]) -> argparse.Namespace:

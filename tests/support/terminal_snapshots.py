@@ -14,7 +14,6 @@ from acp_adapter.cli.transcript import Transcript
 from tests.support.scripted import OPTIONS, update
 
 CWD = Path("/srv/shop")
-_PIECE = 7  # characters that a model sends at once
 
 MARKDOWN = """\
 # The `basket` module
@@ -57,9 +56,8 @@ Step = Callable[[Transcript, float], None]
 
 
 def text(words: str, kind: str = "agent_message_chunk") -> Iterator[Step]:
-    """A message, in pieces as models send it."""
-    for at in range(0, len(words), _PIECE):
-        yield told(update(kind, content={"type": "text", "text": words[at : at + _PIECE]}))
+    """A message; that its pieces make no difference another test holds."""
+    yield told(update(kind, content={"type": "text", "text": words}))
 
 
 def told(change: dict[str, Any]) -> Step:
@@ -167,4 +165,4 @@ def shown(conversation: str, style: Style) -> str:
 
 def readable(written: str) -> str:
     """Escape sequences as signs that can be read, and a line for each time that a line is written over."""
-    return written.replace("\r\x1b[K", "«erased»\n").replace("\x1b[", "␛")
+    return written.replace("\r\x1b[K", "«erased»\n").replace("\r\x1b[J", "«drawn again»\n").replace("\x1b[", "␛")
