@@ -17,9 +17,7 @@ ROOT = Path(__file__).parents[1]
 POOR = [sys.executable, "-m", "tests.support.without_posix"]
 # Programs of their own: they run on other machines and in commands, where these systems are.
 ELSEWHERE = {
-    "tools.environments.remote.file_program",
     "tools.environments.programs.client",
-    "tools.environments.python_search",
 }
 
 

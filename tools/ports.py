@@ -101,6 +101,7 @@ class SearchResult:
         partial: time ran out; `total` is what was found until then.
         unreadable: files and directories that could not be opened.
         near: what almost matched, where nothing did and it was quickly found out.
+        note: how what searched differs from ripgrep; '' where it was that.
     """
 
     hits: tuple[SearchHit, ...]
@@ -111,6 +112,7 @@ class SearchResult:
     partial: bool = False
     unreadable: int = 0
     near: NearMiss | None = None
+    note: str = ""
 
 
 # Files and commands, and the sign that a turn is over.

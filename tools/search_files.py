@@ -159,6 +159,8 @@ def _left_out(result: SearchResult) -> list[str]:
     if result.unreadable:
         what = "1 file or directory" if result.unreadable == 1 else f"{result.unreadable} files or directories"
         notes.append(f"[{what} not searched: no permission to read]")
+    if result.note:
+        notes.append(f"[{result.note}]")
     return notes
 
 

@@ -352,7 +352,7 @@ class TerminalPart(ToolPart):
         "", description="The directory on the other machine; empty: the one of the same name, or else the home."
     )
     files_by: Literal["auto", "python", "sh"] = Field(
-        "auto", description="What reads and writes files there: its python3 (3.7 or later), or its shell."
+        "auto", description="Has no effect any more: files there are read and written by its shell."
     )
     sync: Literal["off", "in", "both"] = Field(
         "off",

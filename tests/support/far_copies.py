@@ -27,6 +27,7 @@ class CopyBench:
     scripts: what was run there.
     where: what people call the machine; for copies that are made afterwards.
     twist: what becomes of a script before it is run there, for accidents.
+    may_read: whether a file may be sent.
     """
 
     def __init__(self, folder: Path, limits: Limits | None = None, begin: Begin | None = None) -> None:
@@ -39,6 +40,7 @@ class CopyBench:
         self.machine = LocalMachine()
         self.scripts: list[str] = []
         self.twist: Callable[[str], str] = lambda script: script
+        self.may_read: Callable[[Path], bool] = lambda path: not why_sensitive(path)
         self.copy = self.another()
 
     def another(self) -> FarCopy:
@@ -47,10 +49,13 @@ class CopyBench:
             self.here,
             lambda each: Place(self.there, each, self.where, self._begin),
             Store(self.folder / "state"),
-            lambda path: not why_sensitive(path),
+            self._may_read,
             self.limits,
             like=State(root=str(self.there), session="ses_1", both=True),
         )
+
+    def _may_read(self, path: Path) -> bool:
+        return self.may_read(path)
 
     def restart(self) -> None:
         """The process ends without a word, and another one goes on."""

@@ -68,19 +68,19 @@ def test_an_offset_behind_the_last_match_tells_the_total(work: Path):
     assert "only 3 matches" in call(make_context(work), "search_files", pattern="import", offset=9).text
 
 
-@pytest.mark.parametrize("engine", ["rg", "substitute"])
+@pytest.mark.parametrize("engine", ["rg", "grep"])
 def test_a_regex_that_does_not_compile_is_searched_as_fixed_text(
     work: Path, request: pytest.FixtureRequest, engine: str
 ):
-    if engine == "substitute":
+    if engine == "grep":
         request.getfixturevalue("no_ripgrep")
     result = call(make_context(work), "search_files", pattern="find(")
     head, *_, note = result.text.splitlines()
     assert head == "1 match:"
     assert "3:def find():" in result.text
-    assert note == "[searched as fixed text: the pattern is no regular expression (unclosed group)]"
+    assert note.startswith("[searched as fixed text: the pattern is no regular expression (")
     assert result.value is not None
-    assert result.value()["note"] == note
+    assert result.value()["note"].startswith(note)
     nothing = call(make_context(work), "search_files", pattern="zebra[").text
     assert "No match for 'zebra['" in nothing
     assert "searched as fixed text" in nothing

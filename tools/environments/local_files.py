@@ -10,7 +10,6 @@ from dataclasses import field
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from tools.environments import ripgrep
 from tools.environments.atomic_writes import (
     Spot,
     create_at,
@@ -20,6 +19,7 @@ from tools.environments.atomic_writes import (
     replace_at,
     told_as_file_error,
 )
+from tools.environments.search import search
 from tools.errors import FileChanged, FileMissing, FileRefused
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_DIRECTORY, O_NOCTTY, O_NONBLOCK
@@ -120,13 +120,13 @@ class LocalFileSystem:
                 move_at(here, there)
 
     def search(self, query: SearchQuery) -> SearchResult:
-        """Search names or content below a path with ripgrep, or what takes its place."""
+        """Search names or content below a path with ripgrep, or with find and grep."""
         facts = self.stat(query.path)
         if facts is None:
             raise FileMissing(f"Could not search {query.path}: there is nothing at that path.")
         if facts.kind == "other" or is_pseudo(query.path):
             raise FileRefused(f"Could not search {query.path}: it is neither a directory nor a regular file.")
-        return ripgrep.search(query, self.limits, self.interrupt, self.private)
+        return search(query, self.limits, self.interrupt, self.private)
 
 
 def _look_at(path: Path) -> os.stat_result | None:

@@ -1,4 +1,4 @@
-"""Searches a tree with ripgrep: which files match, in an order that stays, then the lines of one page.
+"""A search by ripgrep: which files match, in an order that stays, then the lines of one page.
 
 The first run only counts, in parallel over all files, so that totals are true and cost little memory. The second
 reads no more than the files that the asked page lies in.
@@ -12,22 +12,22 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tools.approval.sensitive import why_sensitive
-from tools.environments.atomic_writes import open_resolved, told_as_file_error
-from tools.environments.search_process import GLOB_HINT, OutOfTime, Runner, held_for_search
+from tools.environments.atomic_writes import open_resolved
+from tools.environments.search_process import GLOB_HINT, OutOfTime, Runner
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_NONBLOCK
-from tools.ports import Interrupt, NearMiss, SearchHit, SearchQuery, SearchResult
+from tools.ports import NearMiss, SearchHit, SearchQuery, SearchResult
 from tools.settings import SearchSettings
 from tools.text.globs import GlobError, Wanted, settled, spread
 
-# What a query means in options of `rg`; `python_search` knows the same ones.
+# What a query means in options of `rg`.
 
 _NO_GIT = ("--glob", "!.git")
 # A line break, or an escape for one.
@@ -253,7 +253,7 @@ def near_miss(
 
 
 def _names(runner: Runner, *arguments: str) -> Sequence[str]:
-    return [name.decode(errors="surrogateescape") for name in b"".join(runner.run(*arguments)).split(b"\0")[:-1]]
+    return [name.decode(errors="surrogateescape") for name in b"".join(runner.rg(*arguments)).split(b"\0")[:-1]]
 
 
 def _is_binary(path: Path, start_of: Callable[[Path], bytes]) -> bool:
@@ -271,32 +271,6 @@ _COUNTED = re.compile(rb"([^\0]+)\0(\d+)\r?\n")
 _COUNTING_SHARE = 0.8
 SNIFFED_BYTES = 1 << 16
 _WIDE_TEXT = (b"\xff\xfe", b"\xfe\xff")
-
-
-def search(
-    query: SearchQuery, limits: SearchSettings, interrupt: Interrupt | None = None, private: tuple[Path, ...] = ()
-) -> SearchResult:
-    """One page of what `query` finds. Content is ordered by path, file names by age, the newest first.
-
-    Files that ask before they are read (keys, credentials) are left out, unless the query names the file itself.
-
-    Args:
-        private: directories whose files are never shown.
-
-    Raises:
-        ToolError: the pattern is wrong, or nothing was found until the time was over; the path leads elsewhere by
-            now. ToolInterrupted.
-    """
-    # Globs are about the path below the folder that rg runs in.
-    one_file = not query.path.is_dir()
-    folder, start = (query.path.parent, f"./{query.path.name}") if one_file else (query.path, "./")
-    # The path of the query itself was approved: only what lies below it is judged.
-    below = tuple(path for path in private if query.path in path.parents)
-    with ExitStack() as held:
-        with told_as_file_error("search", query.path):
-            ground = held.enter_context(held_for_search(query.path, is_file=one_file))
-        runner = Runner(folder, ground, time.monotonic() + limits.timeout, interrupt)
-        return Search(query, limits, runner, start, below, one_file).run()
 
 
 def _modified_here(paths: Sequence[Path]) -> Sequence[int]:
@@ -338,7 +312,7 @@ class Search:
         """Search.
 
         Raises:
-            ToolError, ToolInterrupted: as in `search`.
+            ToolError: the pattern is wrong, or nothing was found until the time was over. ToolInterrupted.
         """
         if self.query.target == "files":
             return self._names()
@@ -353,15 +327,19 @@ class Search:
             result = self._result(hits, len(hits), len(counts))
         if result.total:
             return result
+        self._heed_time()
+        near = near_miss(
+            self.query, self._globs(), self.start, self.runner, may_show=self._may_show, start_of=self.looks.start_of
+        )
+        return replace(result, near=near)
+
+    def _heed_time(self) -> None:
+        """Nothing was found: that says something only where there was time for all of it."""
         if self.partial:
             raise OutOfTime(
                 "The search took too long and was stopped before anything was found. "
                 "Name a deeper path or a narrower file_glob."
             )
-        near = near_miss(
-            self.query, self._globs(), self.start, self.runner, may_show=self._may_show, start_of=self.looks.start_of
-        )
-        return replace(result, near=near)
 
     def _names(self) -> SearchResult:
         listed = self._list_files(self._kind() if not self.one_file else ())
@@ -382,7 +360,7 @@ class Search:
         page = Page(skip, self.query.limit, max(0, self.query.context), self.limits.max_line_chars, each)
         # Files named one by one are searched in that order when there is one thread.
         arguments = ("--json", "--threads=1", f"--context={page.context}", *pattern(self.query), "--", *names)
-        with closing(self.runner.run(*arguments)) as output:
+        with closing(self.runner.rg(*arguments)) as output:
             lines = list(self._in_time(lines_of_page(output, page)))
         hits = tuple(
             SearchHit(self._path(line.name), line.number, line.text, is_match=line.is_match) for line in lines
@@ -399,7 +377,7 @@ class Search:
         narrowed = narrowing(self.query, globs) if not self.one_file else ()
         arguments = (count, "--null", "--with-filename", *narrowed, *everywhere(self.query))
         counting = replace(self.runner, deadline=self._counting_ends())
-        output = b"".join(self._in_time(counting.run(*arguments, *pattern(self.query), "--", self.start)))
+        output = b"".join(self._in_time(counting.rg(*arguments, *pattern(self.query), "--", self.start)))
         self.runner.unreadable = counting.unreadable
         counts = {name.decode(errors="surrogateescape"): int(count) for name, count in _COUNTED.findall(output)}
         names = sorted(self._not_ignored(counts, globs))
@@ -421,7 +399,7 @@ class Search:
 
     def _list_files(self, narrowed: Sequence[str] = ()) -> list[str]:
         arguments = ("--files", "--null", *narrowed, *everywhere(self.query), "--", self.start)
-        output = b"".join(self._in_time(self.runner.run(*arguments)))
+        output = b"".join(self._in_time(self.runner.rg(*arguments)))
         # Behind the last NUL stands what was cut off.
         return [name.decode(errors="surrogateescape") for name in output.split(b"\0")[:-1]]
 

@@ -1,8 +1,4 @@
-"""Runs the program that searches, held to what was asked about: no shell, no stdin, killed at the time-out or cancel.
-
-Where there is no `rg`, a program of ours takes its place (`python_search`): it knows the options that are used here,
-prints the same, and is killed the same way. (In this process an endless regular expression would hold all threads.)
-"""
+"""Runs what searches: held to what was asked about, without stdin, and killed at the time-out or cancel."""
 
 from __future__ import annotations
 
@@ -12,13 +8,11 @@ import re
 import stat
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -79,15 +73,44 @@ GLOB_HINT = "Globs look like *.py, src/**/*.ts or *.{js,ts}."
 _MAX_COMPLAINT_CHARS = 1000
 _MAX_COMPLAINT_BYTES = 1 << 20
 # A file or directory that could not be opened; what else stands on stderr is about the arguments.
-_UNREADABLE = re.compile(r"^rg: \./.*?\(os error \d+\)\n?", re.MULTILINE | re.DOTALL)
+_UNREADABLE = re.compile(r"^(?:rg: \./(?s:.*?)\(os error \d+\)|(?:find|grep): .*)\n?", re.MULTILINE)
 _WHY = re.compile(r"^error: (.+)$|^PCRE2: .* at offset \d+: (.+)$", re.MULTILINE)
-_OURS = Path(__file__).parents[2]
-_CODE = """
-import sys
-sys.path.insert(0, sys.argv.pop(1))
-from tools.environments.python_search import main
-main()
-"""
+_GREPS = ("find", "grep", "sed", "tr", "head")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What searches.
+
+    Attributes:
+        words: the command before its arguments.
+        probe: arguments with which it tells nothing of an empty directory, and complains of nothing.
+        files: programs that it starts itself.
+    """
+
+    words: tuple[str, ...]
+    probe: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+def rg_program() -> Program | None:
+    """`rg` next to this interpreter, else on PATH."""
+    # The one that came with us: an older one knows fewer types, and reads some expressions in another way.
+    beside = Path(sys.executable).parent / "rg"
+    found = str(beside) if beside.is_file() else PROGRAMS.find("rg")
+    return Program((found,), ("--no-config", "--no-ignore", "--files", "--null", "--", "./")) if found else None
+
+
+def grep_program() -> Program:
+    """A shell, for a script of find and grep."""
+    files = (PROGRAMS.find(name, _environment()["PATH"]) for name in _GREPS)
+    return Program(("/bin/sh", "-c"), ("find . -type f -exec grep x {} +",), tuple(filter(None, files)))
+
+
+def _environment() -> dict[str, str]:
+    """With the system's own programs on PATH in any case."""
+    variables = bare_environment(os.environ)
+    return variables | {"PATH": f"{variables.get('PATH', '')}{os.pathsep}{os.defpath}"}
 
 
 class OutOfTime(ToolError):
@@ -97,7 +120,7 @@ class OutOfTime(ToolError):
 class Ground(Protocol):
     """Where a search runs; `SearchGround` is that of this machine."""
 
-    def popen(self, command: Sequence[str], arguments: Sequence[str], **popen: Any) -> subprocess.Popen[bytes]:
+    def popen(self, program: Program, arguments: Sequence[str], **popen: Any) -> subprocess.Popen[bytes]:
         """Start what searches, as the leader of a process group; raises OSError or ValueError."""
         ...
 
@@ -108,16 +131,20 @@ class Runner:
 
     Attributes:
         unreadable: files and directories that could not be opened, the most that one run has met.
-        command: what searches; empty for what `search_program` finds.
+        program: what searches.
         ground: `folder`, held open, and what may be read in it.
     """
 
     folder: Path
     ground: Ground
     deadline: float
+    program: Program
     interrupt: Interrupt | None = None
     unreadable: int = 0
-    command: list[str] = field(default_factory=list)
+
+    def rg(self, *arguments: str) -> Generator[bytes]:
+        """As `run`, with the options that every search by ripgrep has."""
+        return self.run(*_ALWAYS, *_without_pipes(self.folder), *arguments)
 
     def run(self, *arguments: str) -> Generator[bytes]:
         """What the program prints, line by line. Closing the iterator early ends the process.
@@ -151,15 +178,15 @@ class Runner:
     def _start(self, arguments: Sequence[str], complaints: IO[bytes]) -> subprocess.Popen[bytes]:
         try:
             return self.ground.popen(
-                self.command or search_program(),
-                (*_ALWAYS, *_without_pipes(self.folder), *arguments),
+                self.program,
+                arguments,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=complaints,
                 close_fds=True,
                 process_group=0,
                 **UNSEEN,
-                env=bare_environment(os.environ),
+                env=_environment(),
             )
         except (OSError, ValueError) as problem:
             raise ToolError(f"The search in {self.folder} could not be started: {problem}.") from problem
@@ -181,19 +208,6 @@ def _without_pipes(folder: Path) -> tuple[str, ...]:
     return ()
 
 
-def search_program() -> list[str]:
-    """The command that searches: `rg` next to this interpreter, else on PATH, else the substitute."""
-    # The one that came with us: an older one knows fewer types, and reads some expressions in another way.
-    beside = Path(sys.executable).parent / "rg"
-    found = str(beside) if beside.is_file() else PROGRAMS.find("rg")
-    return [found] if found else substitute()
-
-
-def substitute() -> list[str]:
-    """The command for where there is no `rg`."""
-    return [sys.executable, "-I", "-S", "-X", "utf8", "-c", _CODE, str(_OURS)]
-
-
 def _kill_at(deadline: float, process: subprocess.Popen[bytes], late: threading.Event) -> threading.Timer:
     def give_up() -> None:
         late.set()
@@ -206,7 +220,7 @@ def _kill_at(deadline: float, process: subprocess.Popen[bytes], late: threading.
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    # The substitute shares its work with processes of its own, in its group.
+    # A shell's programs are in its group.
     if process.poll() is None:
         signal_group(process.pid, SIGKILL)
 
@@ -240,7 +254,7 @@ def _raise_if_rejected(complaint: str) -> None:
 
 def _no_regex(complaint: str) -> str | None:
     """Why a pattern is no regular expression; None where it may be one that only this engine does not know."""
-    if "regex parse error" not in complaint or "without ripgrep" in complaint or "not available" in complaint:
+    if "regex parse error" not in complaint or "not available" in complaint:
         return None
     return next((found[1] or found[2] for found in _WHY.finditer(complaint) if "supported" not in found[0]), "")
 
@@ -254,7 +268,17 @@ def _nothing() -> None:
 # and where the kernel has Landlock, the program's reading ends at that directory (and at system files, for itself).
 
 _NAME_ONLY = getattr(os, "O_PATH", os.O_RDONLY | O_NONBLOCK)
-_SYSTEM = ("/usr", "/lib", "/lib64", "/lib32", "/etc/ld.so.cache", "/dev/null", "/sys/fs/cgroup", "/nix/store")
+_SYSTEM = (
+    "/usr",
+    "/bin",
+    "/lib",
+    "/lib64",
+    "/lib32",
+    "/etc/ld.so.cache",
+    "/dev/null",
+    "/sys/fs/cgroup",
+    "/nix/store",
+)
 _ELF = b"\x7fELF"
 _READ_FILE, _READ_DIR, _TCP = 1 << 2, 1 << 3, (1 << 0) | (1 << 1)
 _NETWORK_SINCE = 4
@@ -275,18 +299,15 @@ class SearchGround:
     folder: int
     target: int
 
-    def popen(self, command: Sequence[str], arguments: Sequence[str], **popen: Any) -> subprocess.Popen[bytes]:
-        """As `subprocess.Popen([*command, *arguments], **popen)`, in the held directory.
-
-        Args:
-            command: what searches, without what it searches for.
+    def popen(self, program: Program, arguments: Sequence[str], **popen: Any) -> subprocess.Popen[bytes]:
+        """Start it with these arguments in the held directory, as `subprocess.Popen` would.
 
         Raises:
             OSError, ValueError: it could not be started.
         """
-        if not _can_confine(tuple(command)):
-            return subprocess.Popen([*command, *arguments], cwd=_start_of(self), **popen)
-        return _confined(self, command, arguments, **popen)
+        if not _can_confine(program):
+            return subprocess.Popen([*program.words, *arguments], cwd=_start_of(self), **popen)
+        return _confined(self, program, arguments, **popen)
 
 
 @contextmanager
@@ -320,12 +341,12 @@ def _start_of(ground: SearchGround) -> str:
 
 
 def _confined(
-    ground: SearchGround, command: Sequence[str], arguments: Sequence[str], **popen: Any
+    ground: SearchGround, program: Program, arguments: Sequence[str], **popen: Any
 ) -> subprocess.Popen[bytes]:
     from tools.environments.sandbox import kernel  # noqa: PLC0415 - with the first search
     from tools.environments.sandbox.kernel import start_confined  # noqa: PLC0415
 
-    ruleset = _ruleset(ground, command)
+    ruleset = _ruleset(ground, program)
 
     def confine() -> int:
         kernel.give_up_privileges()
@@ -333,7 +354,7 @@ def _confined(
         return -1
 
     def start() -> subprocess.Popen[bytes]:
-        return subprocess.Popen([*command, *arguments], cwd=_start_of(ground), **popen)
+        return subprocess.Popen([*program.words, *arguments], cwd=_start_of(ground), **popen)
 
     try:
         return start_confined(confine, start)[0]
@@ -341,7 +362,7 @@ def _confined(
         os.close(ruleset)
 
 
-def _ruleset(ground: SearchGround, command: Sequence[str]) -> int:
+def _ruleset(ground: SearchGround, program: Program) -> int:
     from tools.environments.sandbox import kernel  # noqa: PLC0415 - as above
 
     version = kernel.landlock_version()
@@ -349,17 +370,16 @@ def _ruleset(ground: SearchGround, command: Sequence[str]) -> int:
     try:
         # The names in the one directory on the way to a file are not read, so they need no rule.
         kernel.allow_beneath(ruleset, _rights(ground.target), ground.target)
-        for place in (*_own_places(tuple(command)), *ignore_files(ground.path)):
+        own = (os.path.realpath(place) for place in (*_SYSTEM, program.words[0], *program.files))
+        for place in (*map(Path, own), *ignore_files(ground.path)):
             _allow(ruleset, place)
-        if len(command) > 1:  # Python lists where it looks for modules; what stands in those files stays closed
-            _allow(ruleset, _OURS, _READ_DIR)
     except BaseException:
         os.close(ruleset)
         raise
     return ruleset
 
 
-def _allow(ruleset: int, place: Path, rights: int | None = None) -> None:
+def _allow(ruleset: int, place: Path) -> None:
     """Allow what is at `place`, if something is; a link in a workspace must not make anything readable."""
     from tools.environments.sandbox import kernel  # noqa: PLC0415 - as above
 
@@ -368,7 +388,7 @@ def _allow(ruleset: int, place: Path, rights: int | None = None) -> None:
     except OSError:
         return  # not every system has each of them
     try:
-        kernel.allow_beneath(ruleset, rights or _rights(handle), handle)
+        kernel.allow_beneath(ruleset, _rights(handle), handle)
     finally:
         os.close(handle)
 
@@ -378,24 +398,14 @@ def _rights(handle: int) -> int:
 
 
 @functools.lru_cache(maxsize=8)
-def _own_places(command: tuple[str, ...]) -> tuple[Path, ...]:
-    """What the program needs for itself."""
-    places = [*_SYSTEM, command[0]]
-    if len(command) > 1:  # the substitute is Python, with code of ours
-        places += [sysconfig.get_path("stdlib"), os.path.join(sys.base_prefix, "lib"), str(_OURS / "tools")]  # noqa: PTH118
-    return tuple(dict.fromkeys(Path(os.path.realpath(place)) for place in places))
-
-
-@functools.lru_cache(maxsize=8)
-def _can_confine(command: tuple[str, ...]) -> bool:
+def _can_confine(program: Program) -> bool:
     """Whether the program works so, found out by use. A script may read whatever it likes, and is only held."""
     if sys.platform != "linux":
         return False
     from tools.environments.sandbox import kernel  # noqa: PLC0415 - as above
 
-    program = os.path.realpath(command[0])
     try:
-        with open(program, "rb") as start:  # noqa: PTH123 - plain and quick
+        with open(program.words[0], "rb") as start:  # noqa: PTH123 - plain and quick
             if start.read(len(_ELF)) != _ELF or not kernel.landlock_version():
                 return False
         with (
@@ -403,11 +413,12 @@ def _can_confine(command: tuple[str, ...]) -> bool:
             held_for_search(empty, is_file=False) as ground,
             _confined(
                 ground,
-                command,
-                ("--no-config", "--no-ignore", "--files", "--null", "--", "./"),
+                program,
+                program.probe,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
+                env=_environment(),
             ) as tried,
         ):
             complaint = tried.communicate(timeout=_PROBE_SECONDS)[1]

@@ -106,15 +106,14 @@ _GIT_STEP = "Install git: isolated sub-agents need it, and the model is told not
 
 
 def check_search(_: Case) -> Iterator[Finding]:
-    """Whether ripgrep runs; without it a slower substitute searches."""
-    from tools.environments.search_process import search_program, substitute  # noqa: PLC0415 - for this look only
+    """Whether ripgrep runs; without it grep searches."""
+    from tools.environments.search_process import rg_program  # noqa: PLC0415 - for this look only
 
-    program = search_program()
-    if program == substitute():
-        text = "ripgrep is not there: a substitute searches, some times slower"
+    if (program := rg_program()) is None:
+        text = "ripgrep is not there: find and grep search, slower, and know fewer expressions"
         yield warning("ripgrep", text, _RIPGREP_STEP)
         return
-    yield _ran("ripgrep", program, _RIPGREP_STEP)
+    yield _ran("ripgrep", list(program.words), _RIPGREP_STEP)
 
 
 def check_git(case: Case) -> Iterator[Finding]:

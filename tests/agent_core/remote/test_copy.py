@@ -305,20 +305,6 @@ def test_a_place_that_does_not_read_on_is_heard_all_the_same(bench):
         bench.renew()
 
 
-def test_a_state_that_was_removed_while_it_was_waited_for_is_not_held(bench, monkeypatch):
-    bench.write(f="1\n")
-    bench.renew()
-    other, late = bench.another(), []
-
-    def lock(descriptor):
-        late.append(descriptor)
-        bench.copy.forget()  # it is let go and gone just when the other one gets it
-
-    monkeypatch.setattr("agent_core.remote.copy.lock", lock)
-    assert not other.store.hold()
-    assert late
-
-
 def test_the_next_process_goes_on_with_a_copy_that_is_still_there(bench):
     bench.write(f="1\n")
     bench.renew()

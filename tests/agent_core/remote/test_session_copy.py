@@ -1,7 +1,7 @@
 """A copy at the seams of a turn: what the person and the model are told of it."""
 
 import dataclasses
-import errno
+import shutil
 from pathlib import Path
 
 import pytest
@@ -101,14 +101,17 @@ def test_what_cannot_be_kept_at_the_end_is_told_to_be_lost(bench, make):
     assert "not brought back is lost with it" in news.title
 
 
-def test_what_could_not_be_kept_as_a_patch_comes_again(bench, make, monkeypatch):
+def test_what_could_not_be_kept_as_a_patch_comes_again(bench, make, program_folder, own_programs):
+    git = program_folder / "git"
+    git.write_text(f'#!/bin/sh\ncase " $* " in *" diff "*) exit 128 ;; esac\nexec {shutil.which("git")} "$@"\n')
+    git.chmod(0o755)
     copied = make()
     workspace = dataclasses.replace(local_workspace(bench.here), copied=copied)
     copied.begin("1", CancelToken(), ears(bench))
     (bench.there / "f").write_text("new\n")
-    with monkeypatch.context() as patch:
-        patch.setattr("agent_core.remote.pull._DIFF", ("diff", "--no-such-option"))
-        end(copied, workspace, CancelToken(), ears(bench))
+    own_programs({"git": str(git)})
+    end(copied, workspace, CancelToken(), ears(bench))
+    own_programs({})
     assert "was not brought back: git diff failed" in bench.statuses[-1]
     assert set(bench.changes()) == {"f"}
 
@@ -149,19 +152,23 @@ def test_a_cancel_while_that_is_asked_loses_no_patch(bench, make):
     assert "not here yet: new; chmod +x" in bench.statuses[-1]
 
 
-def test_what_could_not_be_stored_as_dealt_with_comes_again(bench, make, monkeypatch):
+def test_what_could_not_be_stored_as_dealt_with_comes_again(bench, make):
+    obstacle = bench.folder / "state" / "copy.json.new"
+
+    class Person:
+        def ask(self, question, interrupt):
+            obstacle.mkdir()
+            return Answer(allowed=True)
+
     copied = make()
-    workspace = dataclasses.replace(local_workspace(bench.here), copied=copied)
+    workspace = dataclasses.replace(local_workspace(bench.here, approver=Person()), copied=copied)
     copied.begin("1", CancelToken(), ears(bench))
     (bench.there / "f").write_text("new\n")
 
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(bench.copy, "save", full)
-        end(copied, workspace, CancelToken(), ears(bench))
-    assert "No space left on device" in bench.statuses[-1]
+    end(copied, workspace, CancelToken(), ears(bench))
+    assert "Is a directory" in bench.statuses[-1]
+    obstacle.rmdir()
+    bench.restart()
     assert set(bench.changes()) == {"f"}
 
 
@@ -182,7 +189,7 @@ def test_a_stream_that_a_crash_has_cut_off_hinders_nothing(bench, make):
 def test_what_is_cancelled_while_it_is_packed_leaves_no_stream(bench, make):
     token = CancelToken()
     bench.twist = lambda _: pytest.fail("nothing is sent")
-    bench.copy._may_read = lambda _: token.cancel() or True
+    bench.may_read = lambda _: token.cancel() or True
     assert not make().begin("1", token, ears(bench))
     assert list((bench.folder / "state").glob("sent-*")) == []
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.cancel import CancelToken
-from tests.support.searches import by_rg, by_substitute
+from tests.support.searches import by_grep, by_rg
 from tests.support.swapping import exchange, swapping
 from tests.support.tool_context import ScriptedApprover
 from tools.approval.actions import Action
@@ -21,9 +21,9 @@ from tools.approval.gate import Approvals, Gate
 from tools.approval.policy import Rules
 from tools.environments.gated_ports import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem
-from tools.environments.search_process import held_for_search, search_program
+from tools.environments.search_process import held_for_search, rg_program
 from tools.errors import Denied, FileAccessError, FileRefused, ToolError
-from tools.ports import NoHistory, SearchQuery, SearchResult, TakeBack
+from tools.ports import NoHistory, SearchQuery, TakeBack
 
 pytestmark = [
     pytest.mark.long,
@@ -245,10 +245,11 @@ def test_an_open_file_of_ours_is_known_by_its_own_path(ground: Ground) -> None:
 
 
 @pytest.mark.parametrize("searched", ["", "d", "d/f"])
-@pytest.mark.parametrize("by", [by_rg, by_substitute])
+@pytest.mark.parametrize("engine", ["rg", "GNU"])
 def test_what_a_search_shows_in_a_race_is_never_what_is_outside(
-    ground: Ground, searched: str, by: Callable[[SearchQuery], SearchResult]
+    ground: Ground, searched: str, engine: str, program_folder: Path
 ) -> None:
+    by = by_rg if engine == "rg" else by_grep(engine, program_folder)
     found = 0
     with swapping(ground.folder, ground.link):
         ends = time.monotonic() + 0.2
@@ -260,8 +261,10 @@ def test_what_a_search_shows_in_a_race_is_never_what_is_outside(
 
 
 def test_a_search_that_has_begun_stays_in_the_directory_that_was_meant(ground: Ground) -> None:
+    rg = rg_program()
+    assert rg is not None
     with held_for_search(ground.folder, is_file=False) as held:
         ground.swap()
-        ends = held.popen(search_program(), ("--no-config", "", "./"), stdout=subprocess.PIPE)
+        ends = held.popen(rg, ("--no-config", "", "./"), stdout=subprocess.PIPE)
         output, _ = ends.communicate(timeout=20)
     assert output == b"./f:0\n"

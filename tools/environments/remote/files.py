@@ -1,4 +1,4 @@
-"""Files on another machine, asked for through a Python program there or a plain shell."""
+"""Files on another machine, asked for through its POSIX shell and the usual small programs."""
 
 from __future__ import annotations
 
@@ -6,68 +6,216 @@ import contextlib
 import errno
 import hashlib
 import io
-import json
 import os
 import select
-import struct
+import stat as modes
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import IO, Any, BinaryIO, Literal
 
 from tools.environments.atomic_writes import file_error
 from tools.environments.local_files import is_pseudo
-from tools.environments.remote.connection import MOST_BYTES, Footing, Link, NotConnected, Streams
-from tools.environments.remote.scripts import new_token, quoted
+from tools.environments.remote import connection
+from tools.environments.remote.connection import FarFacts, Footing, Link, NotConnected, Streams
+from tools.environments.remote.scripts import line_of, new_token, quoted
+from tools.environments.ripgrep import SNIFFED_BYTES, Looks
+from tools.environments.search import searched
+from tools.environments.search_process import Program
 from tools.errors import CommandError, FileAccessError, FileChanged, FileMissing, FileRefused
 from tools.light_dataclass import dataclass
 from tools.ports import FileStat, FileSystem, Interrupt, SearchQuery, SearchResult, real_path
+from tools.settings import SearchSettings
 
-# The calls that are made of another machine's files, one at a time; two ways to answer them implement `FileCalls`.
-# The first is a program (`file_program.py`) that the python3 there runs.
+# The scripts. Each goes into the directory that is meant and names what is in it from there, so that no link that
+# comes in the place of a directory later leads elsewhere. A file is opened, and then compared with what has its name:
+# so nothing that a link leads to is taken for it. Contents are compared by their SHA-256.
 
-_HEAD = struct.Struct(">I")
+_COMMON = r"""
+no() { echo "no $1"; exit 0; }
+refuse() { echo "refused $1 $2"; exit 0; }
+if stat -c %u / >/dev/null 2>&1; then
+  facts() { stat -c "$1" "$3" 2>/dev/null; }
+  held() { stat -L -c %d:%i "/dev/fd/$1" 2>/dev/null || stat -L -c %d:%i "/proc/self/fd/$1"; }
+else
+  facts() { stat -f "$2" "$3" 2>/dev/null; }
+  held() { stat -f %d:%i <&"$1"; }
+fi
+sum() { { sha256sum || shasum -a 256 || openssl dgst -sha256 -r; } 2>/dev/null | cut -c 1-64; }
+settled() { [ "$(pwd -P)" = "$1" ] || no ELOOP; }
+enter() {
+  case $1 in /*) ;; *) no EINVAL ;; esac
+  [ -d "$1" ] || { [ -e "$1" ] && no ENOTDIR; no ENOENT; }
+  cd -P "$1" 2>/dev/null || no EACCES
+  settled "$1"
+}
+above() { d=${1%/*}; d=${d:-/}; n=./${1##*/}; }
+make() {
+  rest=
+  while [ ! -e "$d" ] && [ ! -h "$d" ]; do rest=${d##*/}/$rest; d=${d%/*}; d=${d:-/}; done
+  enter "$d"
+  while [ -n "$rest" ]; do
+    mkdir "./${rest%%/*}" 2>/dev/null
+    d=${d%/}/${rest%%/*}; rest=${rest#*/}
+    cd -P "./${d##*/}" 2>/dev/null || no EACCES
+    settled "$d"
+  done
+}
+plain() {
+  [ -d "$n" ] && refuse kind directory
+  [ -e "$n" ] || { [ -h "$n" ] && no ELOOP; no ENOENT; }
+  [ -f "$n" ] || refuse kind other
+  [ -r "$n" ] || no EACCES
+}
+hold() {
+  [ -h "$n" ] && no ELOOP
+  plain
+  exec 3<"$n"
+  [ "$(facts %d:%i %d:%i "$n")" = "$(held 3)" ] || no ELOOP
+}
+same() { [ "$(sum <&3)" = "$expected" ] || refuse changed; }
+is_free() { [ -e "$n" ] || [ -h "$n" ] && refuse exists; }
+take() { (umask "$1"; set -C; cat >"$t") 2>/dev/null; }
+whole() { [ "$(wc -c <"$t")" -eq "$size" ] || no EIO; }
+"""
+_CLEANED = """
+t=./$temporary; old=$t.old
+trap 'rm -f "$t" "$old"' EXIT
+"""
+_SCRIPTS = {
+    "stat": """
+above "$p"; enter "$d"
+f=$(facts '%f %s %Y %y' '%Xp %z %Fm' "$n") || { [ -e "$n" ] && no EACCES; no ENOENT; }
+echo "ok $f"
+""",
+    "read": """
+above "$p"; enter "$d"; hold
+s=$(facts %s %z "$n"); [ "$s" -gt "$most" ] && refuse size "$s"
+echo ok; exec head -c "${begin:-$most}" <&3
+""",
+    "create": f"""
+above "$p"; make; is_free
+{_CLEANED}
+take "$(umask)" || no EACCES
+whole
+ln -n "$t" "$n" 2>/dev/null && {{ echo ok; exit 0; }}
+is_free
+mv "$t" "$n" && echo ok
+""",
+    "write": f"""
+above "$p"; enter "$d"; hold; same
+id='%d:%i %s %y'; ids='%d:%i %z %Fm'; i=$(facts "$id" "$ids" "$n")
+{_CLEANED}
+over=
+if take 077; then
+  whole
+  # What GNU's cp knows of attributes and access lists is kept, and the time is the new content's.
+  cp --attributes-only --preserve=all "$n" "$t" 2>/dev/null && touch "$t"
+  o=$(facts %u:%g %u:%g "$n")
+  # Who may not give a file away leaves it whose it is.
+  [ "$(facts %u:%g %u:%g "$t")" = "$o" ] || chown "$o" "$t" 2>/dev/null || over=yes
+  chmod "$(facts %a %Lp "$n")" "$t"
+else
+  # A directory that takes no new file.
+  t=$folder/$temporary; old=$t.old; over=yes
+  take 077 || no EACCES
+  whole
+fi
+[ "$(facts "$id" "$ids" "$n")" = "$i" ] || refuse changed
+if [ -z "$over" ]; then
+  mv -fT "$t" "$n" 2>/dev/null && {{ echo ok; exit 0; }}
+  [ -h "$n" ] || [ -d "$n" ] && refuse changed
+  mv -f "$t" "$n" && echo ok
+  exit 0
+fi
+[ -w "$n" ] || no EACCES
+(umask 077; set -C; cat "$n" >"$old") && [ "$(sum <"$old")" = "$expected" ] || refuse changed
+exec 4<>"$n"
+[ "$(held 4)" = "${{i%% *}}" ] || refuse changed
+put() {{ cat "$1" >/dev/fd/4 || cat "$1" >"$n"; }} 2>/dev/null
+put "$t" && [ "$(sum <"$n")" = "$(sum <"$t")" ] && {{ echo ok; exit 0; }}
+put "$old"; no EIO
+""",
+    "list": """
+[ -h "$p" ] && no ELOOP
+enter "$p"; [ -r . ] || no EACCES
+echo ok
+for f in * .[!.]* ..?*; do [ -e "$f" ] || [ -h "$f" ] || continue; printf '%s\\000' "$f"; done
+""",
+    # A link is compared by what it leads to, and deleted itself.
+    "remove": 'above "$p"; enter "$d"; plain; exec 3<"$n"; same; rm -f "$n" && echo ok || no EACCES',
+    "rename": """
+above "$p"; enter "$d"; [ -e "$n" ] || [ -h "$n" ] || no ENOENT
+s=$n; here=$d
+[ -h "$n" ] && case $(readlink "$n") in /*) ;; *) l=relative ;; esac
+[ -r . ] && exec 5<.
+above "$target"; make; is_free
+if [ "$here" != "$d" ]; then
+  [ -z "$l" ] || refuse link
+  s=/dev/fd/5/${p##*/}; [ -e "$s" ] || [ -h "$s" ] || s=$p
+fi
+[ -h "$s" ] || { ln -n "$s" "$n" 2>/dev/null && rm -f "$s" && { echo ok; exit 0; }; }
+is_free
+mv "$s" "$n" && echo ok
+""",
+    "mode": """
+above "$p"; enter "$d"; hold
+chmod "$mode" /dev/fd/3 2>/dev/null || chmod "$mode" "$n" && echo ok || no EPERM
+""",
+    "resolve": """
+q=$p; rest=
+while [ ! -e "$q" ] && [ ! -h "$q" ] && [ "$q" != / ]; do rest=/${q##*/}$rest; q=${q%/*}; q=${q:-/}; done
+r=$(readlink -f "$q" 2>/dev/null) || r=$(realpath "$q" 2>/dev/null) || r=$(cd -P "$q" 2>/dev/null && pwd -P) || r=$q
+[ "$r" = / ] && [ -n "$rest" ] && r=
+echo ok; printf '%s%s' "$r" "$rest"
+""",
+    "leads": """
+echo ok; IFS=; tr '\\000' '\\n' | while read -r w; do
+  for f in $w; do [ -e "$f" ] && { readlink -f "$f" || realpath "$f"; } 2>/dev/null; done
+done | sort -u | head -n 5000 | tr '\\n' '\\000'
+""",
+    "times": """
+echo ok
+if stat -c %u / >/dev/null 2>&1; then xargs -0 stat -L -c '%Y %n'; else xargs -0 stat -L -f '%m %N'; fi 2>/dev/null
+exit 0
+""",
+}
+
+# What is only looked at goes to a shell that goes on running, so that it costs one way there and back; what changes
+# something is a script of its own, whose input is the new content.
+
 _HELLO = b"hermes-files\n"
-_SILENT_SECONDS, _WHOLE_SECONDS = 60.0, 900.0
-_KINDS = frozenset({"file", "directory", "other"})
-_MOST_TOLD, _MOST_WORDS = 64 * 1024 * 1024, 200
-_MOST_GREETING = 20_000
+_SERVE = """echo hermes-files
+while IFS= read -r line; do eval "$(printf %b "$line")"; done
+"""
+_SILENT_SECONDS, _WHOLE_SECONDS, _CHANGE_SECONDS = 60.0, 900.0, 120.0
+_MOST_BYTES = 256 * 1024 * 1024
+_MOST_WORDS, _MOST_GREETING = 200, 20_000
 # A connection's end reaches its programs one after the other.
 _NOTICED_SECONDS = 1.0
 # What may be asked again when the connection has broken off meanwhile.
-_ONLY_LOOKS = frozenset({"stat", "read", "list", "resolve", "times", "leads"})
-
-Told = dict[str, Any]
+_LOOKS = frozenset({"stat", "read", "list", "resolve"})
 
 
-class BadAnswer(ValueError):
-    """What came is no answer, though the connection holds: what runs there is not what was started."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a script tells.
+
+    Attributes:
+        word: `ok`, `no` (then `told` begins with an error's name) or `refused` (with the reason).
+        told: the words behind it.
+        data: what follows.
+    """
+
+    word: str
+    told: Sequence[str]
+    data: bytes = b""
 
 
-class FileCalls(Protocol):
-    """Answers `file_program`'s requests. Safe to use from several threads."""
-
-    def ask(self, do: str, path: str, body: bytes = b"", **fields: Any) -> tuple[Told, bytes]:
-        """One request.
-
-        Returns:
-            what `file_program` tells, `errno` or `refused` included, and raw bytes.
-
-        Raises:
-            CommandError, FileAccessError: the machine cannot be reached.
-        """
-        ...
-
-    def close(self) -> None:
-        """Nothing more is asked."""
-        ...
-
-
-class ProgramCalls:
-    """Asks a program there that goes on running, so that a call costs one way there and back."""
+class FileCalls:
+    """Asks for files on the machine of `link`. Safe to use from several threads."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
@@ -75,29 +223,62 @@ class ProgramCalls:
         self._process: subprocess.Popen[bytes] | None = None
         self._footing: Footing | None = None
 
-    def ask(self, do: str, path: str, body: bytes = b"", **fields: Any) -> tuple[Told, bytes]:
-        """One request."""
-        asked = json.dumps({"do": do, "path": path, "follows": len(body), **fields}).encode("ascii")
-        with self._lock:
-            for is_last in (do not in _ONLY_LOOKS, True):
-                process = self._running()
-                try:
-                    return _exchange(process, do, _HEAD.pack(len(asked)) + asked + body)
-                except BadAnswer as problem:
-                    self._end()
-                    raise self._odd(do, path, problem) from problem
-                except (OSError, EOFError, TimeoutError) as problem:
-                    self._end()
-                    if is_last:
-                        raise self._broken(do, path) from problem
-                    if self._footing is not None:
-                        self._link.holds(self._footing, wait=_NOTICED_SECONDS)
-        raise self._broken(do, path)
+    def ask(self, do: str, path: str, given: bytes = b"", **values: str) -> Answer:
+        """One request.
+
+        Args:
+            given: the script's input; contents, or names.
+            values: variables of it.
+
+        Raises:
+            CommandError, FileAccessError: the machine cannot be reached, or does not answer as expected.
+        """
+        values = {"p": path, "temporary": f".hermes-{new_token()}.tmp", "size": str(len(given)), **values}
+        if do in _LOOKS:
+            with self._lock:
+                output = self._looked(do, path, _setting(values))
+        else:
+            footing = self._link.footing()
+            script = f"{_COMMON}{_setting(values | {'folder': footing.folder})}{_SCRIPTS[do]}"
+            try:
+                output = self._link.output_of(script, given=given, seconds=_CHANGE_SECONDS)
+            except CommandError as problem:
+                raise FileAccessError(f"{path} could not be asked for ({do}): {problem}") from problem
+        line, _, data = output.partition(b"\n")
+        word, *told = line.decode(errors="replace").split() or ["no", "EIO"]
+        if word not in {"ok", "no", "refused"} or (word != "ok" and not told):
+            raise self._odd(do, path, output)
+        return Answer(word, told, data)
+
+    def odd(self, do: str, path: str, answer: Answer) -> FileAccessError:
+        """The error of an answer whose words mean nothing."""
+        return self._odd(do, path, " ".join((answer.word, *answer.told)).encode())
 
     def close(self) -> None:
-        """End the program."""
+        """Nothing more is asked."""
         with self._lock:
             self._end()
+
+    def _looked(self, do: str, path: str, setting: str) -> bytes:
+        mark = b"\0" + new_token().encode() + b"\0"
+        said = f"printf '\\000%s\\000' {mark[1:-1].decode()}"
+        request = line_of(f"(\n{setting}{_SCRIPTS[do]}) </dev/null\n{said}")
+        for is_last in (False, True):
+            process = self._running()
+            try:
+                return _exchange(process, request, mark)
+            except ValueError as problem:
+                self._end()
+                raise self._odd(do, path, str(problem).encode()) from problem
+            except (OSError, EOFError) as problem:
+                self._end()
+                if is_last:
+                    raise FileAccessError(
+                        f"The connection to {self._link.machine.name} broke off while {path} was asked for ({do})."
+                    ) from problem
+                if self._footing is not None:
+                    self._link.holds(self._footing, wait=_NOTICED_SECONDS)
+        raise AssertionError
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._footing is not None and self._link.holds(self._footing):
@@ -111,27 +292,19 @@ class ProgramCalls:
 
     def _begun(self) -> subprocess.Popen[bytes]:
         self._footing = self._link.footing()
-        source = _program()
-        script = f"exec python3 -I -X utf8 -c {quoted(f'import sys; exec(sys.stdin.buffer.read({len(source)}))')}"
         streams = Streams(subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
-        process = self._process = self._link.start(script, streams)
+        process = self._process = self._link.start(_COMMON + _SERVE, streams)
         try:
-            if process.stdin is not None:
-                process.stdin.write(source)
-                process.stdin.flush()
-            hello = _behind_greeting(process)
-        except (OSError, EOFError, TimeoutError) as problem:
+            # What comes before its first words is what the shell there prints of its own.
+            _read_to(process, _HELLO, _MOST_GREETING)
+        except ValueError as problem:
             self._end()
-            if not self._link.holds(self._footing, wait=_NOTICED_SECONDS):
-                raise NotConnected(
-                    f"The connection to {self._link.machine.name} has broken off. Try again."
-                ) from problem
             raise CommandError(
-                f"The python3 of {self._link.machine.name} does not start. Set terminal.files_by to sh to do without."
+                f"The shell of {self._link.machine.name} prints too much of its own at its start."
             ) from problem
-        if not hello:
+        except (OSError, EOFError) as problem:
             self._end()
-            raise CommandError(f"The shell of {self._link.machine.name} prints too much of its own at its start.")
+            raise NotConnected(f"The connection to {self._link.machine.name} has broken off. Try again.") from problem
         return process
 
     def _end(self) -> None:
@@ -144,64 +317,31 @@ class ProgramCalls:
                     stream.close()
         self._link.ended(process)
 
-    def _odd(self, do: str, path: str, problem: BadAnswer) -> FileAccessError:
+    def _odd(self, do: str, path: str, output: bytes) -> FileAccessError:
+        words = " ".join(output[:_MOST_WORDS].decode(errors="replace").split())
         return FileAccessError(
-            f"The python3 of {self._link.machine.name} gave no answer that means anything when {path} was asked for "
-            f"({do}): {problem}. See what has become of it there, or set terminal.files_by to sh."
-        )
-
-    def _broken(self, do: str, path: str) -> FileAccessError:
-        unsure = "" if do in _ONLY_LOOKS else " Whether it was done is not known: look at it before you go on."
-        return FileAccessError(
-            f"The connection to {self._link.machine.name} broke off while {path} was asked for ({do}).{unsure}"
+            f"The shell of {self._link.machine.name} gave no answer that means anything when {path} was asked "
+            f"for ({do}): {words!r}. It needs stat, head, wc and the like, as most systems have them."
         )
 
 
-def _exchange(process: subprocess.Popen[bytes], do: str, request: bytes) -> tuple[Told, bytes]:
+def _setting(values: dict[str, str]) -> str:
+    return "".join(f"{name}={quoted(value)}\n" for name, value in values.items())
+
+
+def _exchange(process: subprocess.Popen[bytes], request: bytes, mark: bytes) -> bytes:
     if process.stdin is None:
         raise EOFError
     process.stdin.write(request)
     process.stdin.flush()
-    size: int = _HEAD.unpack(_read(process, _HEAD.size))[0]
-    if size > _MOST_TOLD:
-        raise BadAnswer(f"it has {size:,} bytes")
-    try:
-        told: Told = json.loads(_read(process, size))
-        follows = int(told["follows"])
-        is_answer = 0 <= follows <= MOST_BYTES and _is_answer(do, told)
-    except (ValueError, LookupError, TypeError, RecursionError) as problem:
-        raise BadAnswer(f"{type(problem).__name__}: {problem}"[:_MOST_WORDS]) from problem
-    if not is_answer:
-        raise BadAnswer(f"{told}"[:_MOST_WORDS])
-    return told, _read(process, follows)
+    return _read_to(process, mark, connection.MOST_BYTES)
 
 
-def _is_answer(do: str, told: Told) -> bool:
-    words = [told[name] for name in ("errno", "refused", "text") if name in told]
-    if not all(isinstance(word, str) for word in words):
-        return False
-    if do == "stat" and not told.keys() & {"errno", "refused"}:
-        return told.get("kind") in _KINDS and all(
-            isinstance(told.get(name), int) for name in ("size", "mtime", "mode")
-        )
-    return all(isinstance(each, int) for each in told.get("times", ()))
-
-
-def _behind_greeting(process: subprocess.Popen[bytes]) -> bool:
-    """Read up to the program's first words: what comes before them is the shell's. False where there is too much."""
-    seen = b""
-    while not seen.endswith(_HELLO):
-        seen += _read(process, 1)
-        if len(seen) > _MOST_GREETING:
-            return False
-    return True
-
-
-def _read(process: subprocess.Popen[bytes], count: int) -> bytes:
-    """Exactly so many bytes.
+def _read_to(process: subprocess.Popen[bytes], mark: bytes, most: int) -> bytes:
+    """What comes before the mark.
 
     Raises:
-        EOFError: it has ended. TimeoutError: it says nothing, or too little for too long.
+        EOFError: it has ended. TimeoutError: it says nothing, or too little for too long. ValueError: it is too much.
     """
     if process.stdout is None:
         raise EOFError
@@ -209,24 +349,111 @@ def _read(process: subprocess.Popen[bytes], count: int) -> bytes:
     readable = select.poll()
     readable.register(descriptor, select.POLLIN)
     data, until = bytearray(), time.monotonic() + _WHOLE_SECONDS
-    while len(data) < count:
+    while not data.endswith(mark):
         if time.monotonic() > until or not readable.poll(_SILENT_SECONDS * 1000):
             raise TimeoutError
-        piece = os.read(descriptor, min(count - len(data), 1 << 20))
+        piece = os.read(descriptor, 1 << 20)
         if not piece:
             raise EOFError
         data += piece
-    return bytes(data)
+        if len(data) > most:
+            raise ValueError(f"it says more than {most:,} bytes")
+    return bytes(data[: -len(mark)])
 
 
-@cache
-def _program() -> bytes:
-    return Path(__file__).with_name("file_program.py").read_bytes()
+# Searches there: with its ripgrep, or else with its find and grep.
+
+_RG, _SHELL = Program(("rg",)), Program(("sh", "-c"))
+# When this end lets go, its input ends there: then it is killed, for it may search on for long without a word.
+_HELD = """cd -P {folder} && [ "$(pwd -P)" = {folder} ] || {{ echo 'the directory is gone' >&2; exit 2; }}
+exec 3<&0
+{command} </dev/null &
+p=$!
+{{ cat <&3; kill -KILL $p; }} >/dev/null 2>&1 &
+c=$!
+wait $p; s=$?
+kill $c 2>/dev/null; exit $s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FarGround:
+    """Implements `search_process.Ground` in a directory of another machine."""
+
+    link: Link
+    folder: Path
+
+    def popen(self, program: Program, arguments: Sequence[str], **popen: Any) -> subprocess.Popen[bytes]:
+        """Start it there; of `popen` only `stderr` holds here."""
+        words = " ".join(quoted(word) for word in (*program.words, *arguments))
+        complaints: IO[bytes] = popen["stderr"]
+        script = _HELD.format(folder=quoted(str(self.folder)), command=words)
+        try:
+            self.link.footing()
+            mark = f"{new_token()}\n"
+            process = self.link.machine.start(
+                f"printf '%s\\n' {mark}{script}", Streams(subprocess.PIPE, subprocess.PIPE, complaints)
+            )
+        except CommandError as problem:
+            raise OSError(errno.EHOSTUNREACH, str(problem)) from problem
+        # What the shell there prints of its own comes first.
+        for line in process.stdout or ():
+            if line == mark.encode():
+                break
+        return process
+
+
+@dataclass(frozen=True, slots=True)
+class FarSearch:
+    """Searches on the machine of `link`.
+
+    Attributes:
+        facts: what the machine is.
+        private: directories whose files are never shown.
+    """
+
+    link: Link
+    calls: FileCalls
+    facts: Callable[[], FarFacts]
+    limits: SearchSettings
+    private: tuple[Path, ...] = ()
+
+    def __call__(self, query: SearchQuery, interrupt: Interrupt | None, *, one_file: bool) -> SearchResult:
+        """One page of what `query` finds, in a directory or in `one_file`.
+
+        Raises:
+            ToolError: as `search.search`. ToolInterrupted.
+        """
+        ground = FarGround(self.link, query.path.parent if one_file else query.path)
+        by_rg = "rg" in self.facts().programs
+        return searched(
+            query,
+            self.limits,
+            ground,
+            _RG if by_rg else _SHELL,
+            interrupt=interrupt,
+            private=self.private,
+            one_file=one_file,
+            by_rg=by_rg,
+            looks=Looks(self._modified, self._start_of),
+        )
+
+    def _modified(self, paths: Sequence[Path]) -> Sequence[int]:
+        if not paths:
+            return ()
+        given = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        lines = self.calls.ask("times", "/", given).data.splitlines()
+        told = {name: seconds for seconds, _, name in (line.partition(b" ") for line in lines) if seconds.isdigit()}
+        return [int(told.get(os.fsencode(path), 0)) for path in paths]
+
+    def _start_of(self, path: Path) -> bytes:
+        answer = self.calls.ask("read", str(path), most=str(1 << 62), begin=str(SNIFFED_BYTES))
+        if answer.word != "ok":
+            raise OSError(errno.EIO, "it cannot be read", str(path))
+        return answer.data
 
 
 # Files on another machine. No policy here: `gated_ports` stands in front.
-
-_MOST_BYTES = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,36 +468,40 @@ class FarFileSystem:
 
     calls: FileCalls
     where: str
-    search_with: Callable[[SearchQuery, Interrupt | None], SearchResult]
+    search_with: FarSearch
     interrupt: Interrupt | None = None
     reach: Callable[[], object] | None = None
 
     def resolve(self, path: Path) -> Path:
         """Where the path leads, with all links resolved."""
-        told, data = self._ask("resolve", str(path))
-        self._check("look at", path, told)
-        return Path(os.fsdecode(data))
+        return Path(os.fsdecode(self._done("look at", path, "resolve").data))
 
     def leads(self, places: Sequence[str]) -> Sequence[Path]:
         """Where what fits absolute patterns of a shell leads, with all links resolved."""
-        told, data = self._ask("leads", "/", b"\0".join(map(os.fsencode, places)))
-        self._check("look at", Path("/"), told)
-        return [Path(os.fsdecode(name)) for name in data.split(b"\0") if name]
+        given = b"".join(os.fsencode(place) + b"\0" for place in places)
+        found = self._done("look at", Path("/"), "leads", given).data
+        return [Path(os.fsdecode(name)) for name in found.split(b"\0") if name]
 
     def stat(self, path: Path) -> FileStat | None:
         """Facts of the path, None when nothing is there."""
-        told, _ = self._ask("stat", str(path))
-        if told.get("errno") in {"ENOENT", "ENOTDIR"}:
+        answer = self._asked("stat", path)
+        if answer.word == "no" and answer.told[0] in {"ENOENT", "ENOTDIR"}:
             return None
-        self._check("look at", path, told)
-        return FileStat(told["kind"], told["size"], told["mtime"], told["mode"])
+        self._check("look at", path, answer)
+        try:
+            mode, size, changed, *moment = answer.told
+            bits, nanoseconds = int(mode, 16), _nanoseconds(changed, moment)
+            facts = FileStat(_kind(bits), int(size), nanoseconds, modes.S_IMODE(bits))
+        except ValueError as problem:
+            raise self.calls.odd("stat", str(path), answer) from problem
+        if modes.S_ISLNK(bits):
+            raise file_error("look at", path, OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)))
+        return facts
 
     def open(self, path: Path) -> BinaryIO:
         """The content of a regular file, all of it."""
         self._refuse_pseudo(path)
-        told, data = self._ask("read", str(path), most=_MOST_BYTES)
-        self._check("read", path, told)
-        return io.BytesIO(data)
+        return io.BytesIO(self._done("read", path, "read", most=str(_MOST_BYTES)).data)
 
     def open_saved(self, path: Path) -> BinaryIO:
         """As `open`: no editor has another text of it."""
@@ -280,11 +511,9 @@ class FarFileSystem:
         """Put `data` in place of `expected`, whole or not at all; what is in the file now is `data`."""
         self._refuse_pseudo(path)
         if expected is None:
-            told, _ = self._ask("create", str(path), data)
-            self._check("create", path, told)
+            self._done("create", path, "create", data)
         else:
-            told, _ = self._ask("write", str(path), expected + data, expected=len(expected))
-            self._check("write", path, told)
+            self._done("write", path, "write", data, expected=hashlib.sha256(expected).hexdigest())
         return data
 
     def remarks(self) -> tuple[str, ...]:
@@ -295,27 +524,23 @@ class FarFileSystem:
         """Names in a directory, sorted."""
         if is_pseudo(path):
             raise FileRefused(f"Could not list {path}: what is below /proc, /sys and /dev is not looked at.")
-        told, data = self._ask("list", str(path))
-        self._check("list", path, told)
-        return [os.fsdecode(name) for name in data.split(b"\0") if name]
+        return sorted(os.fsdecode(name) for name in self._done("list", path, "list").data.split(b"\0")[:-1])
 
     def remove(self, path: Path, *, expected: bytes) -> None:
         """Delete a file, or a link to a file, whose content is `expected`."""
         self._refuse_pseudo(path)
-        told, _ = self._ask("remove", str(path), expected)
-        self._check("delete", path, told)
+        self._done("delete", path, "remove", expected=hashlib.sha256(expected).hexdigest())
 
     def rename(self, source: Path, target: Path) -> None:
         """Move a file to a path where nothing is; the target's parents are created."""
-        told, _ = self._ask("rename", str(source), target=str(target))
-        if told.get("refused") == "exists":
+        answer = self._asked("rename", source, target=str(target))
+        if answer.word == "refused" and answer.told[0] == "exists":
             raise FileChanged(f"There is already something at {target}; nothing was changed. Look at it first.")
-        self._check("move", source, told)
+        self._check("move", source, answer)
 
     def change_mode(self, path: Path, mode: int) -> None:
         """Give a file other permission bits."""
-        told, _ = self._ask("mode", str(path), mode=mode)
-        self._check("change the mode of", path, told)
+        self._done("change the mode of", path, "mode", mode=f"{mode:o}")
 
     def search(self, query: SearchQuery) -> SearchResult:
         """Search names or content below a path, there."""
@@ -324,24 +549,42 @@ class FarFileSystem:
             raise FileMissing(f"Could not search {query.path}: there is nothing at that path on {self.where}.")
         if facts.kind == "other" or is_pseudo(query.path):
             raise FileRefused(f"Could not search {query.path}: it is neither a directory nor a regular file.")
-        return self.search_with(query, self.interrupt)
+        return self.search_with(query, self.interrupt, one_file=facts.kind == "file")
 
     def _refuse_pseudo(self, path: Path) -> None:
         if is_pseudo(path):
             raise FileRefused(f"Could not read {path}: files below /proc, /sys and /dev are not read as text.")
 
-    def _ask(self, do: str, path: str, body: bytes = b"", **fields: Any) -> tuple[Told, bytes]:
+    def _done(self, trying: str, path: Path, do: str, given: bytes = b"", **values: str) -> Answer:
+        answer = self._asked(do, path, given, **values)
+        self._check(trying, path, answer)
+        return answer
+
+    def _asked(self, do: str, path: Path, given: bytes = b"", **values: str) -> Answer:
         if self.reach is not None:
             self.reach()
-        return self.calls.ask(do, path, body, **fields)
+        return self.calls.ask(do, str(path), given, **values)
 
-    def _check(self, trying: str, path: Path, told: Told) -> None:
-        if (word := told.get("refused")) is not None:
-            raise _refused(trying, path, word, told.get("text", ""))
-        if (name := told.get("errno")) is None:
-            return
-        number = getattr(errno, name, errno.EIO)
-        raise file_error(trying, path, OSError(number, told.get("text") or os.strerror(number), str(path)))
+    def _check(self, trying: str, path: Path, answer: Answer) -> None:
+        if answer.word == "refused":
+            raise _refused(trying, path, answer.told[0], " ".join(answer.told[1:]))
+        if answer.word == "no":
+            number = getattr(errno, answer.told[0], errno.EIO)
+            raise file_error(trying, path, OSError(number, os.strerror(number), str(path)))
+
+
+def _kind(mode: int) -> Literal["file", "directory", "other"]:
+    if modes.S_ISREG(mode):
+        return "file"
+    return "directory" if modes.S_ISDIR(mode) else "other"
+
+
+def _nanoseconds(seconds: str, moment: Sequence[str]) -> int:
+    """Of `1700000000.5`, or of `1700000000` and what GNU's stat writes behind it: `2023-11-14 22:13:20.5 +0000`."""
+    whole, _, part = seconds.partition(".")
+    if not part and len(moment) > 1:
+        part = moment[1].partition(".")[2]
+    return int(whole) * 10**9 + int(part[:9].ljust(9, "0") or 0)
 
 
 def _refused(trying: str, path: Path, word: str, text: str) -> FileAccessError:
@@ -362,164 +605,6 @@ def _refused(trying: str, path: Path, word: str, text: str) -> FileAccessError:
         case _:
             kind = "a directory" if text == "directory" else "a device, pipe or socket"
             return FileRefused(f"Could not {trying} {path}: it is {kind}, not a regular file.")
-
-
-# The second, for a machine without python3: each call is a short script of POSIX shell and the usual small programs.
-# What is resolved and what is touched are two steps here: a link that somebody puts between the two is followed. The
-# content that a change was made from is compared by its SHA-256.
-
-_SECONDS = 120.0
-_MOST_WORDS_OF_SHELL = 200
-_COMMON = """
-no() { echo "no $1"; exit 0; }
-refuse() { echo "refused $1 $2"; exit 0; }
-facts() { stat -c "$1" "$3" 2>/dev/null || stat -f "$2" "$3"; }
-sum() { { sha256sum <"$1" || shasum -a 256 <"$1" || openssl dgst -sha256 -r <"$1"; } 2>/dev/null | cut -c 1-64; }
-d=${p%/*}; d=${d:-/}
-settled() {
-  case $p in /*) ;; *) no EINVAL ;; esac
-  [ -d "$d" ] || { [ -e "$d" ] && no ENOTDIR; no ENOENT; }
-  [ "$(cd -P "$d" 2>/dev/null && pwd -P)" = "$d" ] || no ELOOP
-}
-plain() {
-  [ -d "$p" ] && refuse kind directory
-  [ -e "$p" ] || { [ -h "$p" ] && no ELOOP; no ENOENT; }
-  [ -f "$p" ] || refuse kind other
-}
-same() { [ "$(sum "$p")" = "$expected" ] || refuse changed; }
-t=$d/$temporary
-whole() { [ "$(wc -c <"$t")" -eq "$size" ] || { rm -f "$t"; no EIO; }; }
-"""
-_SCRIPTS = {
-    "stat": """
-settled; [ -h "$p" ] && no ELOOP; [ -e "$p" ] || no ENOENT
-k=other; [ -f "$p" ] && k=file; [ -d "$p" ] && k=directory
-echo "ok $k $(facts '%s %Y %a' '%z %m %Lp' "$p")"
-""",
-    "read": """
-settled; plain; [ -h "$p" ] && no ELOOP; [ -r "$p" ] || no EACCES
-n=$(wc -c <"$p"); [ "$n" -gt "$most" ] && refuse size "$n"
-echo ok; [ -z "$begin" ] || exec head -c "$begin" "$p"
-exec cat "$p"
-""",
-    "create": """
-[ -e "$p" ] || [ -h "$p" ] && refuse exists
-mkdir -p "$d" 2>/dev/null || no EACCES
-settled; cat >"$t" || { rm -f "$t"; no EACCES; }
-whole
-ln "$t" "$p" 2>/dev/null && { rm -f "$t"; echo ok; exit 0; }
-[ -e "$p" ] || [ -h "$p" ] && { rm -f "$t"; refuse exists; }
-mv "$t" "$p" && echo ok
-""",
-    "write": """
-settled; plain; [ -h "$p" ] && no ELOOP
-same
-if (umask 077; cat >"$t"); then
-  whole
-  o=$(facts %u:%g %u:%g "$p")
-  [ "$(facts %u:%g %u:%g "$t")" = "$o" ] || chown "$o" "$t" 2>/dev/null || kept=no
-  chmod "$(facts %a %Lp "$p")" "$t"
-  [ "$(sum "$p")" = "$expected" ] || { rm -f "$t"; refuse changed; }
-  # Who may not give a file away leaves it whose it is.
-  [ -z "$kept" ] || { cat "$t" >"$p" || kept=; rm -f "$t"; [ -n "$kept" ] && echo ok || no EACCES; exit 0; }
-  mv -f "$t" "$p" && echo ok
-else
-  rm -f "$t"; no EACCES
-fi
-""",
-    "list": """
-settled; [ -h "$p" ] && no ELOOP; [ -e "$p" ] || no ENOENT; [ -d "$p" ] || no ENOTDIR; [ -r "$p" ] || no EACCES
-echo ok; cd "$p" || exit 0
-for f in * .[!.]* ..?*; do [ -e "$f" ] || [ -h "$f" ] || continue; printf '%s\\000' "$f"; done
-""",
-    "remove": 'settled; plain; same; rm -f "$p" && echo ok || no EACCES',
-    "rename": """
-settled; [ -e "$p" ] || [ -h "$p" ] || no ENOENT
-t=${target%/*}; t=${t:-/}
-if [ -h "$p" ] && [ "$d" != "$t" ]; then case $(readlink "$p") in /*) ;; *) refuse link ;; esac; fi
-mkdir -p "$t" || no EACCES
-[ "$(cd -P "$t" && pwd -P)" = "$t" ] || no ELOOP
-[ -e "$target" ] || [ -h "$target" ] && refuse exists
-[ -h "$p" ] || { ln "$p" "$target" 2>/dev/null && rm -f "$p" && { echo ok; exit 0; }; }
-[ -e "$target" ] && refuse exists
-mv "$p" "$target" && echo ok
-""",
-    "mode": 'settled; plain; [ -h "$p" ] && no ELOOP; chmod "$mode" "$p" && echo ok || no EPERM',
-    "resolve": """
-q=$p; rest=
-while [ ! -e "$q" ] && [ ! -h "$q" ] && [ "$q" != / ]; do rest=/${q##*/}$rest; q=${q%/*}; q=${q:-/}; done
-r=$(readlink -f "$q" 2>/dev/null) || r=$(realpath "$q" 2>/dev/null) || r=$(cd -P "$q" 2>/dev/null && pwd -P) || r=$q
-[ "$r" = / ] && [ -n "$rest" ] && r=
-echo ok; printf '%s%s' "$r" "$rest"
-""",
-    "leads": """
-echo ok; IFS=; tr '\\000' '\\n' | while read -r w; do
-  for f in $w; do [ -e "$f" ] && { readlink -f "$f" || realpath "$f"; } 2>/dev/null; done
-done | sort -u | head -n 5000 | tr '\\n' '\\000'
-""",
-    "times": """
-echo ok; tr '\\000' '\\n' | while IFS= read -r f; do facts %Y %m "$f" 2>/dev/null || echo 0; done
-""",
-}
-
-
-class ShellCalls:
-    """Implements `FileCalls`."""
-
-    def __init__(self, link: Link) -> None:
-        self._link = link
-
-    def ask(self, do: str, path: str, body: bytes = b"", **fields: Any) -> tuple[Told, bytes]:
-        """One request."""
-        values = {"p": path, "begin": "", "kept": "", "temporary": f".hermes-{new_token()}.tmp"}
-        given = body
-        if do == "write":
-            given, expected = body[fields["expected"] :], body[: fields["expected"]]
-            values["expected"] = hashlib.sha256(expected).hexdigest()
-        elif do == "remove":
-            given, values["expected"] = b"", hashlib.sha256(body).hexdigest()
-        elif do in {"times", "leads"}:
-            given = body + b"\0"
-        # A connection that breaks off ends an input as well: what came then is not all of it.
-        values["size"] = str(len(given))
-        values |= {name: str(value) for name, value in fields.items() if name in {"most", "target", "begin"}}
-        if "mode" in fields:
-            values["mode"] = f"{fields['mode']:o}"
-        setting = "".join(f"{name}={quoted(value)}\n" for name, value in values.items())
-        self._link.footing()
-        try:
-            output = self._link.output_of(f"{setting}{_COMMON}{_SCRIPTS[do]}", given=given, seconds=_SECONDS)
-        except CommandError as problem:
-            raise FileAccessError(f"{path} could not be asked for ({do}): {problem}") from problem
-        try:
-            return _told(do, output)
-        except (ValueError, IndexError) as problem:
-            words = " ".join(output[:_MOST_WORDS_OF_SHELL].decode(errors="replace").split())
-            raise FileAccessError(
-                f"The shell of {self._link.machine.name} gave no answer that means anything when {path} was asked "
-                f"for ({do}): {words!r}. It needs stat, wc, cat and the like, as most systems have them."
-            ) from problem
-
-    def close(self) -> None:
-        """Nothing goes on between two calls."""
-
-
-def _told(do: str, output: bytes) -> tuple[Told, bytes]:
-    line, _, data = output.partition(b"\n")
-    verdict, *words = line.decode(errors="replace").split() or ["no"]
-    if verdict == "refused":
-        return {"refused": words[0], "text": " ".join(words[1:])}, b""
-    if verdict != "ok":
-        return {"errno": words[0] if words else "EIO", "text": ""}, b""
-    if do == "stat":
-        kind, size, changed, mode = words
-        return {"kind": kind, "size": int(size), "mtime": int(changed) * 10**9, "mode": int(mode, 8)}, b""
-    if do == "times":
-        return {"times": [int(each) * 10**9 for each in data.split()]}, b""
-    if do == "list":
-        names = sorted(data.split(b"\0")[:-1])
-        return {}, b"\0".join(names)
-    return {}, data
 
 
 # A session that works elsewhere: some directories are this machine's, all else is the other one's.

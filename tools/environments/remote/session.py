@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,9 +18,8 @@ from tools.environments.local_commands import LocalProcesses
 from tools.environments.persistence_watch import KeptPlaces
 from tools.environments.remote.commands import FarEnvironment, cancellable
 from tools.environments.remote.connection import FarFacts, Link, Machine, Streams
-from tools.environments.remote.files import FarFileSystem, FileCalls, ProgramCalls, ShellCalls
+from tools.environments.remote.files import FarFileSystem, FarSearch, FileCalls
 from tools.environments.remote.scripts import quoted
-from tools.environments.remote.search import FarSearch
 from tools.environments.sandbox.places import WorkspaceSecrets, words_in
 from tools.environments.unconfined_commands import GitPlace
 from tools.errors import CommandError, ToolError
@@ -30,15 +28,11 @@ from tools.ports import Interrupt
 from tools.settings import ToolSettings
 from tools.shell.session import ShellMemory
 
-FilesBy = Literal["auto", "python", "sh"]
-_OLDEST_PYTHON = (3, 7)
-
 
 class FarSide:
     """Safe to use from several threads. Nothing is connected before something is asked for.
 
     Args:
-        files_by: what reads and writes files there: its python3 where it is new enough, or its shell.
         private: directories whose files searches do not show.
         facts: what the machine is, where that is known already.
     """
@@ -49,7 +43,6 @@ class FarSide:
         guardian: Guardian,
         settings: ToolSettings | None = None,
         *,
-        files_by: FilesBy = "auto",
         private: tuple[Path, ...] = (),
         facts: FarFacts | None = None,
     ) -> None:
@@ -57,10 +50,8 @@ class FarSide:
         self.link = Link(machine, guardian)
         self.environment = FarEnvironment(self.link, limits.terminal, facts=facts)
         self._limits = limits
-        self._files_by = files_by
         self._private = private
-        self._lock = threading.Lock()
-        self._calls: FileCalls | None = None
+        self._calls = FileCalls(self.link)
 
     def facts(self) -> FarFacts:
         """What the machine is.
@@ -76,10 +67,11 @@ class FarSide:
         Raises:
             CommandError: it cannot be reached; `Cancelled` where the work was ended before.
         """
-        calls = self._file_calls() if interrupt is None else self._reached(interrupt)
-        search = FarSearch(self.link, calls, self.facts, self._limits.search, self._private)
-        reach = None if interrupt is None else lambda: self._reached(interrupt)
-        return FarFileSystem(calls, self.link.machine.name, search, interrupt, reach)
+        search = FarSearch(self.link, self._calls, self.facts, self._limits.search, self._private)
+        if interrupt is None:
+            return FarFileSystem(self._calls, self.link.machine.name, search)
+        self._reach(interrupt)
+        return FarFileSystem(self._calls, self.link.machine.name, search, interrupt, lambda: self._reach(interrupt))
 
     @contextmanager
     def begin(self, script: str, streams: Streams) -> Iterator[subprocess.Popen[bytes]]:
@@ -94,34 +86,13 @@ class FarSide:
 
     def close(self) -> None:
         """End what runs there, and the connection."""
-        with self._lock:
-            calls, self._calls = self._calls, None
-        if calls is not None:
-            calls.close()
+        self._calls.close()
         self.link.close()
 
-    def _reached(self, interrupt: Interrupt) -> FileCalls:
-        """The calls, with a connection; a cancel does not wait for one."""
-        if (found := self._calls) is not None and self.link.is_up:
-            return found
-
-        def connected() -> FileCalls:
-            self.link.footing()
-            return self._file_calls()
-
-        return cancellable(connected, interrupt, self.link.machine.name)
-
-    def _file_calls(self) -> FileCalls:
-        if (found := self._calls) is not None:
-            return found
-        python = self.facts().python
-        by_program = self._files_by == "python" or (
-            self._files_by == "auto" and python is not None and python >= _OLDEST_PYTHON
-        )
-        with self._lock:
-            if self._calls is None:
-                self._calls = ProgramCalls(self.link) if by_program else ShellCalls(self.link)
-            return self._calls
+    def _reach(self, interrupt: Interrupt) -> None:
+        """See to a connection; a cancel does not wait for one."""
+        if not self.link.is_up:
+            cancellable(self.link.footing, interrupt, self.link.machine.name)
 
 
 # Besides its ports: where it works there, and what is looked at there.
@@ -268,7 +239,7 @@ def side_of(machine: Machine, wanted: Wanted, passed: tuple[str, ...] = ()) -> F
     known = wanted.limits.terminal.passthrough
     terminal = replace(wanted.limits.terminal, passthrough=replace(known, names=(*known.names, *passed)))
     limits: ToolSettings = replace(wanted.limits, terminal=terminal)
-    return FarSide(machine, wanted.guardian, limits, files_by=wanted.options.get("files_by") or "auto")
+    return FarSide(machine, wanted.guardian, limits)
 
 
 def shared_places(wanted: Wanted) -> tuple[Path, ...]:

@@ -46,10 +46,10 @@ class CutMachine(LocalMachine):
         return super().start(script, streams, terminal=terminal)
 
 
-@pytest.fixture(params=["python", "sh"])
-def machine_and_files(request):
+@pytest.fixture
+def machine_and_files():
     guardian, machine = Guardian(), CutMachine()
-    side = FarSide(machine, guardian, files_by=request.param)
+    side = FarSide(machine, guardian)
     yield machine, side.files()
     side.close()
     guardian.kill_all()

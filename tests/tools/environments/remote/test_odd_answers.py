@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from tests.support.local_machine import LocalMachine
 from tests.support.memory import memory_kept
 from tools.environments.guardian import Guardian
 from tools.environments.remote import connection
-from tools.environments.remote.connection import TooMuch, exchanged
+from tools.environments.remote.connection import Streams, TooMuch, exchanged
 from tools.environments.remote.scripts import Framing
 from tools.environments.remote.session import FarSide
 from tools.errors import CommandError, FileAccessError
@@ -36,7 +35,7 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.fixture
 def side() -> Iterator[FarSide]:
     guardian = Guardian()
-    made = FarSide(LocalMachine(), guardian, files_by="python")
+    made = FarSide(LocalMachine(), guardian)
     yield made
     made.close()
     guardian.kill_all()
@@ -47,49 +46,66 @@ def _put(place: Path, script: str) -> None:
     place.chmod(0o755)
 
 
-def _python_that_answers(place: Path, answer: bytes) -> None:
-    answered = place.with_name("answer")
-    answered.write_bytes(answer)
-    _put(place, f"echo hermes-files; cat {answered}; exec sleep 1000")
+class _OddMachine(LocalMachine):
+    """One whose shell says something else than it was asked for, once it is to serve files."""
 
+    answer = b""
 
-def _framed(told: object, more: bytes = b"") -> bytes:
-    body = told if isinstance(told, bytes) else json.dumps(told).encode()
-    return len(body).to_bytes(4, "big") + body + more
+    def __init__(self, place: Path) -> None:
+        super().__init__()
+        self._place = place / "answer"
+
+    def start(self, script: str, streams: Streams, *, terminal: bool = False) -> subprocess.Popen[bytes]:
+        if self.answer and script.endswith("done\n"):
+            self._place.write_bytes(self.answer)
+            script = (
+                f'echo hermes-files; IFS= read -r line; t=${{line##* }}; printf "$(cat {self._place})" "$t"; '
+                "exec sleep 1000"
+            )
+        return super().start(script, streams, terminal=terminal)
 
 
 @pytest.mark.parametrize(
     "answer",
-    [
-        b"\xff\xff\xff\xff",
-        _framed(b"no JSON"),
-        _framed(b"[" * 100_000),
-        _framed([1]),
-        _framed({"follows": 0}),
-        _framed({"follows": 10**15}),
-        _framed({"follows": -1}),
-        _framed({"follows": "many"}),
-        _framed({"follows": 0, "kind": "file", "size": "a", "mtime": 1, "mode": 1}),
-        _framed({"follows": 0, "kind": ["file"], "size": 1, "mtime": 1, "mode": 1}),
-        _framed({"follows": 0, "errno": ["ENOENT"]}),
-    ],
-    ids=range(11),
+    ["", "nothing", "ok", "refused", "no", r"ok x 1 1\n", r"ok 41ed a 1\n", r"ok 41ed 1 never\n", r"\377\376 ok 1\n"],
 )
-def test_what_is_no_answer_is_an_error_that_names_it(side: FarSide, there: Path, answer: bytes) -> None:
+def test_what_is_no_answer_is_an_error_that_names_it(tmp_path: Path, answer: str) -> None:
+    guardian, machine = Guardian(), _OddMachine(tmp_path)
+    side = FarSide(machine, guardian)
     files = side.files()
-    _python_that_answers(there / "python3", answer)
-    with pytest.raises(FileAccessError, match="no answer that means anything"):
-        files.stat(Path("/tmp"))
-    (there / "python3").unlink()
-    facts = files.stat(Path("/tmp"))
-    assert facts is not None
-    assert facts.kind == "directory"
+    machine.answer = f"{answer}\\000%s\\000".encode()
+    try:
+        with pytest.raises(FileAccessError):
+            files.stat(Path("/tmp"))
+        machine.answer = b""
+        side.close()
+        facts = files.stat(Path("/tmp"))
+        assert facts is not None
+        assert facts.kind == "directory"
+    finally:
+        side.close()
+        guardian.kill_all()
+
+
+def test_files_of_a_shell_that_says_too_much_are_not_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "MOST_BYTES", 100_000)
+    guardian, machine = Guardian(), _OddMachine(tmp_path)
+    machine.answer = b"%s" + b"x" * 200_000
+    side = FarSide(machine, guardian)
+    try:
+        with pytest.raises(FileAccessError, match="more than 100,000 bytes"):
+            side.files().stat(Path("/tmp"))
+    finally:
+        side.close()
+        guardian.kill_all()
 
 
 def test_a_machine_without_the_usual_programs_is_named_as_one(there: Path) -> None:
     guardian = Guardian()
-    made = FarSide(LocalMachine(), guardian, files_by="sh")
-    _put(there / "stat", "exit 127")
+    made = FarSide(LocalMachine(), guardian)
+    _put(there / "stat", "echo what")
     try:
         with pytest.raises(FileAccessError, match="It needs stat"):
             made.files().stat(there / "stat")

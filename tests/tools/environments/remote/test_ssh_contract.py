@@ -33,12 +33,12 @@ def side(server):
 
 @pytest.fixture(scope="module")
 def plain_side(server):
-    """As on a machine with neither python3 nor ripgrep."""
+    """As on a machine without ripgrep."""
     guardian = Guardian()
     asked = FarSide(SshMachine(server.target()), guardian)
-    facts = replace(asked.facts(), programs=asked.facts().programs - {"rg"}, python=None)
+    facts = replace(asked.facts(), programs=asked.facts().programs - {"rg"})
     asked.close()
-    side = FarSide(SshMachine(server.target()), guardian, LIMITS, files_by="sh", facts=facts)
+    side = FarSide(SshMachine(server.target()), guardian, LIMITS, facts=facts)
     yield side
     side.close()
     guardian.kill_all()
@@ -51,14 +51,14 @@ class TestCommands(EnvironmentContract):
         side.environment.close()
 
 
-class TestFilesByProgram(FileSystemContract):
+class TestFiles(FileSystemContract):
     @pytest.fixture
     def fs(self, side):
         assert "rg" in side.facts().programs
         return side.files()
 
 
-class TestFilesByShell(FileSystemContract):
+class TestFilesWithoutRipgrep(FileSystemContract):
     @pytest.fixture
     def fs(self, plain_side):
         return plain_side.files()

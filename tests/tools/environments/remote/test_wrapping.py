@@ -96,8 +96,8 @@ def test_every_shell_ends_what_left_its_group_when_the_session_ends(side, tmp_pa
 
 def test_files_work_in_every_shell(side, tmp_path):
     guardian = Guardian()
-    facts = replace(side.facts(), programs=frozenset({"grep"}), python=None)
-    plain = FarSide(side.link.machine, guardian, files_by="sh", facts=facts)
+    facts = replace(side.facts(), programs=frozenset({"grep"}))
+    plain = FarSide(side.link.machine, guardian, facts=facts)
     fs = plain.files()
     fs.write(tmp_path / "d" / "it's.txt", b"a\0b\n", expected=None)
     fs.write(tmp_path / "d" / "it's.txt", b"c\n", expected=b"a\0b\n")

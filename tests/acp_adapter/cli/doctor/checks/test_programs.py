@@ -24,7 +24,7 @@ def test_what_is_there_is_told_with_its_version(case):
 def test_no_ripgrep_is_a_warning(case):
     (finding,) = check_search(case())
     assert finding.state == "warn"
-    assert "a substitute searches" in finding.text
+    assert "find and grep search" in finding.text
 
 
 def test_no_git_is_a_warning_and_one_that_fails_too(case, broken):
