@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import ssl
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tools.approval.actions import ReachHost, SearchWeb
 from tools.approval.gate import Gate
-from tools.environments.http_connect import Deadline, LookUp, Proxy, addresses_of, look_up, proxy_for
+from tools.environments.http_connect import CheckedBackend, Deadline, LookUp, Proxy, addresses_of, look_up, proxy_for
+from tools.environments.waiting import awaited
 from tools.errors import ToolInterrupted, install_line
 from tools.ports import Interrupt, WebError, WebRequest, WebResponse, WebSearchHit
 from tools.settings import WebSettings
@@ -27,16 +27,7 @@ ACCEPTED = "gzip, deflate"
 _CHUNK = 64 * 1024
 _MIB = 1024 * 1024
 _GZIP = 16 + zlib.MAX_WBITS
-
-
-class _Unpacker(Protocol):
-    def add(self, data: bytes, room: int) -> bytes:
-        """Unpack; more than `room` bytes where there are more."""
-        ...
-
-    def is_whole(self) -> bool:
-        """Whether nothing is missing at the end, as far as can be told."""
-        ...
+_WINDOWS = {"": 0, "identity": 0, "gzip": _GZIP, "x-gzip": _GZIP, "deflate": zlib.MAX_WBITS}
 
 
 def read_body(parts: Iterable[bytes], headers: Mapping[str, str], max_bytes: int, url: str) -> bytes:
@@ -52,7 +43,10 @@ def read_body(parts: Iterable[bytes], headers: Mapping[str, str], max_bytes: int
     declared = headers.get("content-length", "")
     if declared.isdigit() and int(declared) > max_bytes:
         raise _too_big(url, f"has {int(declared) / _MIB:.1f} MiB", max_bytes)
-    unpacker = _unpacker(headers.get("content-encoding", "").strip().lower(), url)
+    encoding = headers.get("content-encoding", "").strip().lower()
+    if encoding not in _WINDOWS:
+        raise WebError(f"{url} sent its content packed as {encoding[:40]!r}, which was not offered to it.", "answer")
+    unpacker = _Unpacking(_WINDOWS[encoding])
     body, sent = bytearray(), 0
     for part in parts:
         sent += len(part)
@@ -67,24 +61,19 @@ def read_body(parts: Iterable[bytes], headers: Mapping[str, str], max_bytes: int
     return bytes(body)
 
 
-class _AsItIs:
-    def add(self, data: bytes, room: int) -> bytes:  # noqa: ARG002 - no part is longer than what was sent
-        return data
-
-    def is_whole(self) -> bool:
-        return True  # a length that was promised is watched where the parts are read
-
-
-class _Zlib:
-    """gzip (several members too), and deflate with or without zlib's header."""
+class _Unpacking:
+    """gzip (several members too), and deflate with or without zlib's header; `window` 0 for what is not packed."""
 
     def __init__(self, window: int) -> None:
         self._window = window
-        self._stream = zlib.decompressobj(window)
+        self._stream = zlib.decompressobj(window or zlib.MAX_WBITS)
         self._is_first = True
         self._is_inside = False
 
     def add(self, data: bytes, room: int) -> bytes:
+        """Unpack; more than `room` bytes where there are more."""
+        if not self._window:
+            return data
         out = bytearray()
         while data and len(out) <= room:
             out += self._some(data)
@@ -96,6 +85,7 @@ class _Zlib:
         return bytes(out)
 
     def is_whole(self) -> bool:
+        """Whether nothing is missing at the end; a length that was promised is watched where the parts are read."""
         return not self._is_inside
 
     def _some(self, data: bytes) -> bytes:
@@ -109,17 +99,6 @@ class _Zlib:
             return self._stream.decompress(data, _CHUNK)
         finally:
             self._is_first = False
-
-
-def _unpacker(encoding: str, url: str) -> _Unpacker:
-    match encoding:
-        case "" | "identity":
-            return _AsItIs()
-        case "gzip" | "x-gzip":
-            return _Zlib(_GZIP)
-        case "deflate":
-            return _Zlib(zlib.MAX_WBITS)
-    raise WebError(f"{url} sent its content packed as {encoding[:40]!r}, which was not offered to it.", "answer")
 
 
 def _too_big(url: str, what: str, max_bytes: int) -> WebError:
@@ -200,10 +179,11 @@ class HttpWeb:
         if proxy is None:
             addresses = addresses_of(target.host, target.port, deadline, self._find)
             passage.found(target, addresses)
-            return self._sent(target, request, headers, deadline, functools.partial(_direct, addresses, deadline))
-        self._seen_from_here(target, passage)
-        addresses = addresses_of(proxy.host, proxy.port, deadline, self._find)
-        return self._sent(target, request, headers, deadline, functools.partial(_through, proxy, addresses, deadline))
+        else:
+            self._seen_from_here(target, passage)
+            addresses = addresses_of(proxy.host, proxy.port, deadline, self._find)
+        tls = self._trusted() if target.scheme == "https" else None
+        return self._sent(target, request, headers, deadline, _pool(proxy, addresses, deadline, tls))
 
     def _seen_from_here(self, target: Target, passage: _Passage) -> None:
         """The proxy looks the name up for itself; where it is known here too, it must not lead inside from here."""
@@ -222,7 +202,7 @@ class HttpWeb:
         request: WebRequest,
         headers: Mapping[str, str],
         deadline: Deadline,
-        connected: Callable[[ssl.SSLContext | None], httpcore2.ConnectionPool],
+        connections: httpcore2.ConnectionPool,
     ) -> WebResponse:
         import httpcore2  # noqa: PLC0415 - a tenth of a second, only for those who use the web
 
@@ -231,7 +211,7 @@ class HttpWeb:
         limit = request.max_bytes or self._settings.max_bytes
         try:
             with (
-                connected(self._trusted() if target.scheme == "https" else None) as pool,
+                connections as pool,
                 pool.stream(request.method, url, headers=_headers(target, headers), content=request.body) as answer,
             ):
                 fields = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers}
@@ -300,23 +280,15 @@ class _Passage:
         self._asked.add((target.place, where))
 
 
-def _direct(addresses: Sequence[str], deadline: Deadline, tls: ssl.SSLContext | None) -> httpcore2.ConnectionPool:
-    import httpcore2  # noqa: PLC0415
-
-    from tools.environments.http_stream import CheckedBackend  # noqa: PLC0415
-
-    return httpcore2.ConnectionPool(ssl_context=tls, network_backend=CheckedBackend(addresses, deadline))
-
-
-def _through(
-    proxy: Proxy, addresses: Sequence[str], deadline: Deadline, tls: ssl.SSLContext
+def _pool(
+    proxy: Proxy | None, addresses: Sequence[str], deadline: Deadline, tls: ssl.SSLContext | None
 ) -> httpcore2.ConnectionPool:
-    import httpcore2  # noqa: PLC0415
+    import httpcore2  # noqa: PLC0415 - as above
 
-    from tools.environments.http_stream import CheckedBackend  # noqa: PLC0415
-
+    backend: Any = CheckedBackend(addresses, deadline)
+    if proxy is None:
+        return httpcore2.ConnectionPool(ssl_context=tls, network_backend=backend)
     url = httpcore2.URL(scheme=b"http", host=proxy.host.encode(), port=proxy.port, target=b"/")
-    backend = CheckedBackend(addresses, deadline)
     return httpcore2.HTTPProxy(url, proxy.auth, ssl_context=tls, network_backend=backend)
 
 
@@ -379,39 +351,20 @@ class EngineSearch:
         Raises:
             WebError, ToolInterrupted.
         """
-        running = _Asking(lambda: self._ask(query, limit, timeout), interrupt)
-        running.start()
-        if not interrupt.wait_for(lambda: running.is_done, timeout):
-            if interrupt.is_set():
-                raise ToolInterrupted
-            raise WebError(f"The search engines did not answer within {timeout:g} seconds. {_ADVICE}", "timeout")
-        if isinstance(running.problem, WebError):
-            raise running.problem
-        if running.problem is not None:
-            raise WebError(
-                f"The search failed ({type(running.problem).__name__}: {_short(running.problem)}). {_ADVICE}",
-                "answer",
-            ) from running.problem
-        return [_hit(entry) for entry in running.found][:limit]
-
-
-class _Asking(threading.Thread):
-    def __init__(self, ask: Callable[[], Found], interrupt: Interrupt) -> None:
-        super().__init__(name="web-search", daemon=True)
-        self._work = ask
-        self._interrupt = interrupt
-        self.found: Found = ()
-        self.problem: Exception | None = None
-        self.is_done = False
-
-    def run(self) -> None:
         try:
-            self.found = self._work()
-        except Exception as problem:  # noqa: BLE001 - the library reads pages of others; whatever it meets is told
-            self.problem = problem
-        finally:
-            self.is_done = True
-            self._interrupt.notify()
+            found = awaited(lambda: self._ask(query, limit, timeout), interrupt, "web search", timeout)
+        except (WebError, ToolInterrupted):
+            raise
+        except TimeoutError as problem:
+            raise WebError(
+                f"The search engines did not answer within {timeout:g} seconds. {_ADVICE}", "timeout"
+            ) from problem
+        except Exception as problem:
+            # The library reads pages of others: whatever it meets is told.
+            raise WebError(
+                f"The search failed ({type(problem).__name__}: {_short(problem)}). {_ADVICE}", "answer"
+            ) from problem
+        return [_hit(entry) for entry in found][:limit]
 
 
 def _hit(entry: Mapping[str, str]) -> WebSearchHit:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import selectors
 import socket
-import threading
+import ssl
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import field
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from tools.environments.waiting import awaited
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt, WebError
@@ -91,18 +94,18 @@ def addresses_of(host: str, port: int, deadline: Deadline, find: LookUp) -> Sequ
     Raises:
         WebError: there is none, or it took too long. ToolInterrupted.
     """
-    search = _Search(host, port, deadline, find)
-    search.start()
-    if not deadline.interrupt.wait_for(lambda: search.is_done, deadline.left()):
-        raise deadline.missed()
-    if isinstance(search.problem, OSError | UnicodeError):
+    try:
+        found = awaited(lambda: find(host, port), deadline.interrupt, "name look-up", deadline.left())
+    except TimeoutError as problem:
+        raise deadline.missed() from problem
+    except (OSError, UnicodeError) as problem:  # UnicodeError: no name of a host can look like this
         raise WebError(
-            f"The host {host} was not found ({search.problem}). Check the name, or find the page with web_search.",
+            f"The host {host} was not found ({problem}). Check the name, or find the page with web_search.",
             "connection",
-        ) from search.problem
-    if not search.found:
+        ) from problem
+    if not found:
         raise WebError(f"The host {host} has no address.", "connection")
-    return search.found
+    return found
 
 
 def connect(addresses: Sequence[str], port: int, deadline: Deadline) -> socket.socket:
@@ -123,28 +126,6 @@ def connect(addresses: Sequence[str], port: int, deadline: Deadline) -> socket.s
     raise WebError(
         f"No connection to {addresses[0]} port {port}: {problem.strerror or problem}. Is the server up?", "connection"
     ) from problem
-
-
-class _Search(threading.Thread):
-    """The system's look-up cannot be interrupted: it has a thread of its own, which may outlive the wait for it."""
-
-    def __init__(self, host: str, port: int, deadline: Deadline, find: LookUp) -> None:
-        super().__init__(name="name-look-up", daemon=True)
-        self._question = host, port
-        self._deadline = deadline
-        self._find = find
-        self.found: Sequence[str] = ()
-        self.problem: Exception | None = None
-        self.is_done = False
-
-    def run(self) -> None:
-        try:
-            self.found = self._find(*self._question)
-        except (OSError, UnicodeError) as problem:  # UnicodeError: no name of a host can look like this
-            self.problem = problem
-        finally:
-            self.is_done = True
-            self._deadline.interrupt.notify()
 
 
 def _connected(address: str, port: int, timeout: float, deadline: Deadline) -> socket.socket:
@@ -188,6 +169,119 @@ def _wait_until_connected(connection: socket.socket, timeout: float, deadline: D
         raise deadline.missed()
     if not ready:
         raise TimeoutError("it did not answer in time")
+
+
+# The HTTP library's way to the network: it gets the addresses that were checked, a deadline, and ends with the turn.
+# It has the methods of the library's `NetworkBackend` and `NetworkStream`, and does not load it.
+
+
+class CheckedBackend:
+    """Connects to `addresses` whatever name it is told: the name was looked up once, and this is what was checked."""
+
+    def __init__(self, addresses: Sequence[str], deadline: Deadline) -> None:
+        self._addresses = addresses
+        self._deadline = deadline
+
+    def connect_tcp(
+        self,
+        host: str,  # noqa: ARG002 - the library's signature
+        port: int,
+        timeout: float | None = None,  # noqa: ARG002
+        local_address: str | None = None,  # noqa: ARG002
+        socket_options: Iterable[Any] | None = None,  # noqa: ARG002
+    ) -> TimedStream:
+        """A stream to the first of the addresses that answers.
+
+        Raises:
+            WebError, ToolInterrupted.
+        """
+        return TimedStream(connect(self._addresses, port, self._deadline), self._deadline)
+
+
+class TimedStream:
+    """A connection that obeys the request's deadline, and that the end of the turn shuts down."""
+
+    def __init__(self, connection: socket.socket, deadline: Deadline) -> None:
+        self._socket = connection
+        self._deadline = deadline
+        # A second descriptor: TLS takes the first one over, and ends with the connection that it is for.
+        spare = connection.dup()
+        self._spare = spare
+        self._forget = deadline.interrupt.on_cancel(functools.partial(_shut_down, spare))
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002 - the deadline counts
+        """As in the library."""
+        with self._told("receiving"):
+            self._socket.settimeout(self._deadline.left())
+            data = self._socket.recv(max_bytes)
+        if not data and self._deadline.interrupt.is_set():
+            raise ToolInterrupted
+        return data
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
+        """As in the library."""
+        with self._told("sending"):
+            self._socket.settimeout(self._deadline.left())
+            self._socket.sendall(buffer)
+
+    def close(self) -> None:
+        """As in the library."""
+        self._forget()
+        self._spare.close()
+        self._socket.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ARG002
+    ) -> TimedStream:
+        """As in the library; the certificate has to be for the name in the URL."""
+        try:
+            with self._told("securing"):
+                self._socket.settimeout(self._deadline.left())
+                self._socket = ssl_context.wrap_socket(self._socket, server_hostname=server_hostname)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def get_extra_info(self, info: str) -> Any:
+        """As in the library."""
+        found: dict[str, Callable[[], Any]] = {
+            "ssl_object": lambda: self._socket if isinstance(self._socket, ssl.SSLSocket) else None,
+            "socket": lambda: self._socket,
+            "is_readable": lambda: False,
+        }
+        return found[info]() if info in found else None
+
+    @contextmanager
+    def _told(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except TimeoutError as problem:
+            raise self._deadline.missed() from problem
+        except OSError as problem:
+            if self._deadline.interrupt.is_set():
+                raise ToolInterrupted from problem
+            raise _broken(doing, problem) from problem
+
+
+def _broken(doing: str, problem: OSError) -> WebError:
+    if isinstance(problem, ssl.SSLCertVerificationError):
+        return WebError(
+            f"The server's certificate is not trusted: {problem.verify_message}. It may not be the server that it "
+            "says it is. (The user can name a CA's certificates with SSL_CERT_FILE.)",
+            "tls",
+        )
+    if isinstance(problem, ssl.SSLError):
+        return WebError(f"No secure connection: {problem.reason or problem}. Is it an https server?", "tls")
+    return WebError(f"The connection broke while {doing}: {problem.strerror or problem}. Try it again.", "connection")
+
+
+def _shut_down(used: socket.socket) -> None:
+    with suppress(OSError):
+        used.shutdown(socket.SHUT_RDWR)
 
 
 # Which proxy a request goes through, as the environment says: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.

@@ -19,13 +19,12 @@ from tools.environments.guardian import VARIABLE
 from tools.environments.remote.connection import FarFacts, Footing, Link, NotConnected, Streams, TellsUnstarted, probe
 from tools.environments.remote.scripts import READING, Framing, Wrapped, quoted, wrap
 from tools.environments.shell_start import FarCommand, Input, StartedShell, exit_of, pseudo_terminal, read_report
-from tools.errors import CommandError
+from tools.environments.waiting import awaited
+from tools.errors import CommandError, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.ports import CommandOutcome, CommandSpec, Interrupt
 from tools.settings import TerminalSettings
 from tools.shell.session import ShellCommand
-
-# Waiting for another machine, which a cancel ends at once: what was waited for goes on without anybody.
 
 T = TypeVar("T")
 
@@ -35,35 +34,15 @@ class Cancelled(CommandError):
 
 
 def cancellable(work: Callable[[], T], interrupt: Interrupt, where: str) -> T:
-    """What `work` returns or raises, done on a thread of its own.
-
-    Args:
-        work: changes nothing that somebody would miss or mind after the cancel, as a connection that is made.
-        where: what people call the machine.
+    """What `work`, as making a connection to `where`, returns or raises.
 
     Raises:
         Cancelled: the turn is over.
     """
-    found: list[T] = []
-    problems: list[BaseException] = []
-    done = threading.Event()
-
-    def run() -> None:
-        try:
-            found.append(work())
-        except BaseException as problem:  # noqa: BLE001 - raised below, by who waits for it
-            problems.append(problem)
-        finally:
-            done.set()
-            interrupt.notify()
-
-    threading.Thread(target=run, name=f"connection to {where}", daemon=True).start()
-    interrupt.wait_for(done.is_set)
-    if not done.is_set():
-        raise Cancelled(f"Cancelled while {where} was connected to.")
-    if problems:
-        raise problems[0]
-    return found[0]
+    try:
+        return awaited(work, interrupt, f"connection to {where}")
+    except ToolInterrupted as over:
+        raise Cancelled(f"Cancelled while {where} was connected to.") from over
 
 
 _SIGNALLED = 128
