@@ -123,14 +123,9 @@ class BrowserPort(Protocol):
 # Whether there is a browser to use: the driver's package, and a program or an address.
 
 _NAMES = (
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "chrome",
-    "microsoft-edge",
+    "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge",
     "brave-browser",
-)
+)  # fmt: skip
 _APPLICATIONS = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
@@ -185,29 +180,10 @@ _LINE = re.compile(r"^(\s*)- (\S+)(.*)$")
 _GIVEN = re.compile(r"^@?((?:f\d+)?e\d+)$")
 _VALUE = re.compile(r"(\[ref=(\w+)\][^:]*): .*$")
 _MAX_LINE = 300
-_INTERACTIVE = frozenset(
-    {
-        "button",
-        "checkbox",
-        "combobox",
-        "gridcell",
-        "link",
-        "listbox",
-        "menuitem",
-        "menuitemcheckbox",
-        "menuitemradio",
-        "option",
-        "radio",
-        "scrollbar",
-        "searchbox",
-        "slider",
-        "spinbutton",
-        "switch",
-        "tab",
-        "textbox",
-        "treeitem",
-    }
-)
+_INTERACTIVE = frozenset({
+    "button", "checkbox", "combobox", "gridcell", "link", "listbox", "menuitem", "menuitemcheckbox", "menuitemradio",
+    "option", "radio", "scrollbar", "searchbox", "slider", "spinbutton", "switch", "tab", "textbox", "treeitem",
+})  # fmt: skip
 # They say nothing by themselves.
 _BARE = frozenset({"generic", "generic:"})
 

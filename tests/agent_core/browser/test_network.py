@@ -195,8 +195,8 @@ def public(bench, there, monkeypatch) -> Iterator[str]:
     def find(host, port, *rest, **options):
         return look_up("93.184.216.34" if host == "public.test" else host, port, *rest, **options)
 
-    async def connected(host, port):
-        return await connect("127.0.0.1" if host == "93.184.216.34" else host, port)
+    async def connected(host, port, **options):
+        return await connect("127.0.0.1" if host == "93.184.216.34" else host, port, **options)
 
     monkeypatch.setattr(socket, "getaddrinfo", find)
     monkeypatch.setattr(asyncio, "open_connection", connected)

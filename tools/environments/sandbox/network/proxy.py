@@ -330,17 +330,27 @@ async def tunnel(way: Way, wish: Wish, here: Wire, reaching: Reaching) -> None:
     Raises:
         NotReached: nothing has been answered yet. OSError, EOFError: one of the two is gone.
     """
-    there = await connected(way, wish.shown)
+    there = await tunnelled(way, wish.shown, here)
     try:
-        if way.upstream is not None:
-            await ask_for_tunnel(there, wish.shown, way.upstream)
-        await here.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
         retried = asyncio.get_running_loop().create_future()
         check = functools.partial(_check, way, wish, reaching)
         upwards = _upwards(here, there, check, retried, is_patient=not way.is_listed)
         await both(asyncio.create_task(upwards), asyncio.create_task(_downwards(here, there, retried)))
     finally:
         there.writer.close()
+
+
+async def tunnelled(way: Way, shown: str, here: Wire) -> Wire:
+    """The connection of a CONNECT to `shown`, once the program has been told of it; raises as `tunnel`."""
+    there = await connected(way, shown)
+    try:
+        if way.upstream is not None:
+            await ask_for_tunnel(there, shown, way.upstream)
+        await here.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
+    except BaseException:
+        there.writer.close()
+        raise
+    return there
 
 
 async def _upwards(
@@ -435,15 +445,18 @@ async def _beginning(here: Wire, data: bytes, *, is_patient: bool) -> tuple[byte
     return data, Hello("broken") if data and hello.kind == "more" else hello
 
 
-async def plain(request: Request, way: Way, wish: Wish, here: Wire) -> None:
+async def plain(request: Request, way: Way, shown: str, here: Wire) -> None:
     """Serve one request for http://…; the connection ends with it, so none is passed on that was not checked.
+
+    Args:
+        shown: the place that is asked for.
 
     Raises:
         NotReached: nothing has been answered yet. OSError, EOFError: one of the two is gone.
     """
-    there = await connected(way, wish.shown)
+    there = await connected(way, shown)
     try:
-        await there.send(_head(request, way, wish))
+        await there.send(_head(request, way, shown))
         if request.expects:
             await here.send(b"HTTP/1.1 100 Continue\r\n\r\n")
         # A server may answer, and close, before it has read everything.
@@ -457,8 +470,8 @@ async def plain(request: Request, way: Way, wish: Wish, here: Wire) -> None:
         there.writer.close()
 
 
-def _head(request: Request, way: Way, wish: Wish) -> bytes:
-    shown = wish.shown.removesuffix(f":{_HTTP}").encode() if wish.port == _HTTP else wish.shown.encode()
+def _head(request: Request, way: Way, place: str) -> bytes:
+    shown = place.removesuffix(f":{_HTTP}").encode() if request.port == _HTTP else place.encode()
     target = request.path if way.upstream is None else b"http://" + shown + request.path
     fields = b"".join(name + b": " + value + b"\r\n" for name, value in request.fields)
     login = b"" if way.upstream is None else proxy_login(way.upstream)
@@ -667,7 +680,7 @@ class SandboxProxy:
         if request.is_tunnel:
             await tunnel(way, wish, here, self._reaching)
         else:
-            await plain(request, way, wish, here)
+            await plain(request, way, wish.shown, here)
 
     def _knows_password(self, request: Request) -> bool:
         scheme, _, given = request.authorization.partition(b" ")
