@@ -223,21 +223,12 @@ _ACL = "system.posix_acl_access"
 _KEPT_ATTRIBUTES = ("user.", _ACL, "security.selinux")
 
 
-def create_file(path: Path, data: bytes) -> None:
-    """Make a file where nothing is; parents are created.
-
-    Args:
-        path: with no symbolic link in it, as for all functions here.
+def create_at(spot: Spot, data: bytes) -> None:
+    """Make a file where nothing is.
 
     Raises:
         FileChanged: something is there by now. OSError.
     """
-    with holding(path, make=True) as spot:
-        create_at(spot, data)
-
-
-def create_at(spot: Spot, data: bytes) -> None:
-    """As `create_file`, in a directory that is held open."""
     temporary = _write_temporary(spot, data, like=None)
     try:
         _move_to_free_path(temporary, spot)
@@ -245,7 +236,7 @@ def create_at(spot: Spot, data: bytes) -> None:
         temporary.unlink()
 
 
-def replace_file(path: Path, data: bytes, previous: bytes, like: os.stat_result) -> None:
+def replace_at(spot: Spot, data: bytes, previous: bytes, like: os.stat_result) -> None:
     """Put `data` in place of `previous`, keeping the mode and owner that `like` tells, and access lists if possible.
 
     Other hard links to the file keep the previous content: what shares it (package caches do) is not written to.
@@ -253,12 +244,6 @@ def replace_file(path: Path, data: bytes, previous: bytes, like: os.stat_result)
     Raises:
         FileAccessError: it failed half-way and the old content could not be put back. OSError: nothing changed.
     """
-    with holding(path) as spot:
-        replace_at(spot, data, previous, like)
-
-
-def replace_at(spot: Spot, data: bytes, previous: bytes, like: os.stat_result) -> None:
-    """As `replace_file`, in a directory that is held open."""
     try:
         temporary = _write_temporary(spot, data, like, is_there=True)
         try:
@@ -271,18 +256,12 @@ def replace_at(spot: Spot, data: bytes, previous: bytes, like: os.stat_result) -
         overwrite(spot, data, previous)
 
 
-def move_file(source: Path, target: Path) -> None:
-    """Rename to a path where nothing is; the target's parents are created.
+def move_at(source: Spot, target: Spot) -> None:
+    """Rename to where nothing is.
 
     Raises:
         FileChanged: something is at the target. OSError.
     """
-    with holding(source) as here, holding(target, make=True) as there:
-        move_at(here, there)
-
-
-def move_at(source: Spot, target: Spot) -> None:
-    """As `move_file`, between directories that are held open."""
     _move_to_free_path(source, target)
     # After a link the source is still there; a kill in between leaves two names, never none.
     source.unlink()

@@ -95,8 +95,8 @@ def test_a_file_that_should_not_be_there_is_not_overwritten(tmp_path: Path):
 
 def test_a_file_that_appears_at_the_last_moment_is_not_overwritten(tmp_path: Path):
     (tmp_path / "f").write_bytes(b"theirs")
-    with pytest.raises(FileChanged):
-        atomic_writes.create_file(tmp_path / "f", b"mine")
+    with pytest.raises(FileChanged), atomic_writes.holding(tmp_path / "f") as spot:
+        atomic_writes.create_at(spot, b"mine")
     assert (tmp_path / "f").read_bytes() == b"theirs"
     assert names(tmp_path) == ["f"]
 

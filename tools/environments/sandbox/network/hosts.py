@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol
 
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
@@ -260,11 +260,6 @@ class HostRules:
         self._deny = tuple(_read(entry) for entry in rules.deny)
         self._registries = frozenset(registry.host for registry in REGISTRIES) if rules.registries else frozenset()
         self._remotes = frozenset(remotes)
-
-    @classmethod
-    def none(cls) -> Self:
-        """No host at all without a question."""
-        return cls(NetworkRules(registries=False))
 
     def told(self, most: int = 6) -> tuple[str, ...]:
         """What is reached without a question, in words; of hosts with names `most`."""
