@@ -71,6 +71,8 @@ from tools.approval.commands.scripts.inline import (
     Script,
     app_scripts,
     commands_called,
+    is_sql_client,
+    language_of,
     module_run_by,
     scripts_of,
 )
@@ -346,23 +348,8 @@ def _of_doubt(doubt: Doubt) -> Finding:
 # What a script inside it would do.
 
 _Judge = Callable[[str, Effects], ScriptVerdict]
-_VERSION = re.compile(r"[\d.]+$")
 _ONLY_UNKNOWN = re.compile(rf"[\s;{UNKNOWN}]*{UNKNOWN}[\s;{UNKNOWN}]*")
 
-_SAME_LANGUAGE = {
-    "py": "python", "pypy": "python", "ipython": "python", "pythonw": "python", "nodejs": "javascript",
-    "node": "javascript",
-    "deno": "javascript", "bun": "javascript", "js": "javascript", "ts": "javascript", "typescript": "javascript",
-    "tsx": "javascript", "ts-node": "javascript", "mongo": "javascript", "mongosh": "javascript", "qjs": "javascript",
-    "gawk": "awk", "mawk": "awk", "nawk": "awk", "original-awk": "awk", "gsed": "sed", "rb": "ruby", "jruby": "ruby",
-    "luajit": "lua", "rscript": "r", "psql": "sql", "mysql": "sql", "mariadb": "sql", "sqlite": "sql",
-    "sqlite3": "sql",
-    "clickhouse": "sql", "clickhouse-client": "sql", "duckdb": "sql", "pgcli": "sql", "mycli": "sql", "sqlcmd": "sql",
-    "cockroach": "sql", "usql": "sql", "postgresql": "sql", "postgres": "sql", "bq": "sql", "snowsql": "sql",
-    "cqlsh": "sql",
-    "trino": "sql", "presto": "sql", "hive": "sql", "beeline": "sql", "isql": "sql", "sqlplus": "sql",
-    "impala-shell": "sql",
-}  # fmt: skip
 _CALLED = {"javascript": "JavaScript", "php": "PHP", "powershell": "PowerShell", "applescript": "AppleScript"}
 
 
@@ -379,9 +366,8 @@ def judge_script(language: str, source: str, cwd: Path | None = None, roots: tup
         safe: proven to compute, print and read ordinary files; ordinary: nothing dangerous shows, so that the sandbox
         contains it; dangerous, forbidden: what was found, and languages that nobody here can read.
     """
-    name = language.rpartition("/")[2].lower()
-    name = _VERSION.sub("", name) or name
-    judge = _judge_of(_SAME_LANGUAGE.get(name, name))
+    program = language.rpartition("/")[2]
+    judge = _judge_of("sql" if is_sql_client(program) else language_of(program) or program.casefold())
     if not source.strip():
         return SAFE
     if _ONLY_UNKNOWN.fullmatch(source):

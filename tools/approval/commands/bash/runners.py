@@ -62,11 +62,7 @@ _OPTIONS: dict[str, frozenset[str]] = {
     "tcpdump": frozenset({"-z"}),
     "rg": frozenset({"--pre", "--hostname-bin"}),
     "fzf": frozenset({"--preview", "--bind"}),
-    "pv": frozenset(),
-    "socat": frozenset(),
     "make": frozenset({"--eval"}),
-    "cmake": frozenset(),
-    "tmux": frozenset(),
 }  # fmt: skip
 
 
@@ -204,7 +200,7 @@ def _debugger(machine: Machine, call: Call) -> str | None:
 
 
 OPTION_TEXTS: dict[str, Handler] = {
-    **dict.fromkeys((name for name, options in _OPTIONS.items() if options), _options),
+    **dict.fromkeys(_OPTIONS, _options),
     "git": _git, "vim": _editor, "vi": _editor, "nvim": _editor, "ex": _editor, "view": _editor,
     "tmux": _terminal, "screen": _terminal, "at": _later, "batch": _later, "socat": _socat,
     **dict.fromkeys(("gdb", "gdb-multiarch", "rust-gdb", "lldb", "rust-lldb"), _debugger),

@@ -100,54 +100,46 @@ def _cat(call: Call) -> str | None:
     return _input(call) if all(word.text in {"-", "-u"} for word in call.arguments) else None
 
 
-def _base64(call: Call) -> str | None:
-    options = [word.text for word in call.arguments]
-    if not options or not all(re.fullmatch(r"-d|-D|-di|-id|-i|--decode|--ignore-garbage", word) for word in options):
-        return None
+def _decoded(call: Call, unwanted: str, decode: Callable[[str], bytes], *, is_decoding: bool) -> str | None:
+    """The input decoded, where it is known; `unwanted` characters do not count."""
     text = _input(call)
-    if text is None or UNKNOWN in text:
+    if text is None or UNKNOWN in text or not is_decoding:
         return None
-    clean = re.sub(r"[^A-Za-z0-9+/]", "", text)
     try:
-        return base64.b64decode(clean + "=" * (-len(clean) % 4)).decode("utf-8", "replace")
+        return decode(re.sub(unwanted, "", text)).decode("utf-8", "replace")
     except (ValueError, binascii.Error):
         return None
+
+
+def _from_base64(text: str) -> bytes:
+    return base64.b64decode(text + "=" * (-len(text) % 4))
+
+
+def _base64(call: Call) -> str | None:
+    options = " ".join(word.text for word in call.arguments)
+    is_decoding = re.fullmatch(r"(?:(?:-d|-D|-di|-id|-i|--decode|--ignore-garbage)(?: |$))+", options) is not None
+    return _decoded(call, r"[^A-Za-z0-9+/]", _from_base64, is_decoding=is_decoding)
 
 
 def _base32(call: Call) -> str | None:
-    text = _input(call)
-    if text is None or UNKNOWN in text or [word.text for word in call.arguments] not in (["-d"], ["--decode"]):
-        return None
-    clean = re.sub(r"[^A-Z2-7]", "", text)
-    try:
-        return base64.b32decode(clean + "=" * (-len(clean) % 8)).decode("utf-8", "replace")
-    except (ValueError, binascii.Error):
-        return None
+    is_decoding = [word.text for word in call.arguments] in (["-d"], ["--decode"])
+    return _decoded(
+        call, r"[^A-Z2-7]", lambda text: base64.b32decode(text + "=" * (-len(text) % 8)), is_decoding=is_decoding
+    )
 
 
 def _openssl(call: Call) -> str | None:
     words = {word.text for word in call.arguments}
     is_plain = words <= {"base64", "enc", "-base64", "-d", "-A", "-a"} and "-d" in words
-    if not is_plain or not words & {"base64", "-base64", "-a"}:
-        return None
-    text = _input(call)
-    if text is None or UNKNOWN in text:
-        return None
-    try:
-        return base64.b64decode(re.sub(r"\s", "", text)).decode("utf-8", "replace")
-    except (ValueError, binascii.Error):
-        return None
+    return _decoded(call, r"\s", base64.b64decode, is_decoding=is_plain and bool(words & {"base64", "-base64", "-a"}))
 
 
 def _xxd(call: Call) -> str | None:
     options = "".join(sorted("".join(word.text.lstrip("-") for word in call.arguments)))
-    if options not in {"pr", "ppr", "lainprs", "iprs"}:
-        return None
-    text = _input(call)
-    if text is None or UNKNOWN in text:
-        return None
-    digits = re.sub(r"[^0-9a-fA-F]", "", text)
-    return bytes.fromhex(digits[: len(digits) // 2 * 2]).decode("utf-8", "replace")
+    is_decoding = options in {"pr", "ppr", "lainprs", "iprs"}
+    return _decoded(
+        call, r"[^0-9a-fA-F]", lambda digits: bytes.fromhex(digits[: len(digits) // 2 * 2]), is_decoding=is_decoding
+    )
 
 
 def _reversed(call: Call) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from tools.approval.commands.bash.reading import MAX_EXPANDED, MAX_TEXT, MAX_WORDS, UNKNOWN, Argument, Budget, TooMuch
-from tools.approval.commands.bash.scanner import NAME, Lexer, Scanner
+from tools.approval.commands.bash.scanner import Scanner
 from tools.approval.commands.bash.state import Scope, Value
 
 # Words while they are being expanded: where one ends, and what is known of it.
@@ -93,12 +93,8 @@ class Fields:
 _RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?")
 
 
-def words_of_braces(word: str, lexer: Lexer) -> tuple[str, ...] | None:
-    """The words that `word` becomes; None where they are more than anybody wants to see.
-
-    Args:
-        lexer: reads `word`.
-    """
+def words_of_braces(word: str, lexer: Scanner) -> tuple[str, ...] | None:
+    """The words that `word`, which `lexer` reads, becomes; None where they are more than anybody wants to see."""
     if "{" not in word:
         return (word,)
     for opened in _unquoted(word, lexer, "{"):
@@ -108,12 +104,12 @@ def words_of_braces(word: str, lexer: Lexer) -> tuple[str, ...] | None:
         values, closed = parts
         if len(values) > MAX_EXPANDED:
             return None
-        rest = words_of_braces(word[closed:], lexer_for(word[closed:], lexer))
+        rest = words_of_braces(word[closed:], lexer.deeper(word[closed:]))
         if rest is None:
             return None
         inner: list[str] = []
         for value in values:
-            deeper = words_of_braces(value, lexer_for(value, lexer))
+            deeper = words_of_braces(value, lexer.deeper(value))
             if deeper is None:
                 return None
             inner.extend(deeper)
@@ -123,12 +119,7 @@ def words_of_braces(word: str, lexer: Lexer) -> tuple[str, ...] | None:
     return (word,)
 
 
-def lexer_for(word: str, lexer: Lexer) -> Lexer:
-    """A lexer of the same kind for another text, one level deeper."""
-    return type(lexer)(word, lexer.budget, lexer.depth + 1)
-
-
-def _unquoted(word: str, lexer: Lexer, wanted: str) -> list[int]:
+def _unquoted(word: str, lexer: Scanner, wanted: str) -> list[int]:
     places, place = [], 0
     while place < len(word):
         if word[place] in wanted:
@@ -140,7 +131,7 @@ def _unquoted(word: str, lexer: Lexer, wanted: str) -> list[int]:
     return places
 
 
-def _parts(word: str, lexer: Lexer, opened: int) -> tuple[list[str], int] | None:
+def _parts(word: str, lexer: Scanner, opened: int) -> tuple[list[str], int] | None:
     """What stands between the braces, and where they end; None for braces that mean themselves."""
     depth, start, values = 0, opened + 1, []
     for place in _unquoted(word, lexer, "{},"):
@@ -248,22 +239,6 @@ _MAX_REPLACED = 200
 _MAX_STARS = 2
 
 
-class Values(Protocol):
-    """Where the values come from."""
-
-    def value_of(self, name: str) -> Value | None:
-        """The value of a variable or a special parameter; None where it is not known."""
-
-    def is_set(self, name: str) -> bool:
-        """Whether this script gave it a value, or may have."""
-
-    def text(self, raw: str) -> str:
-        """A word with its expansions, as one text."""
-
-    def assign(self, name: str, value: str) -> None:
-        """`${name:=value}`."""
-
-
 def sums_in(content: str) -> tuple[str, ...]:
     """What of `${content}` is computed: a subscript, also of what `!name` names, and where a part begins and ends."""
     form = _FORM.fullmatch(content)
@@ -276,7 +251,7 @@ def sums_in(content: str) -> tuple[str, ...]:
     )
 
 
-def braced(content: str, values: Values) -> Value | None:
+def braced(content: str, values: Words) -> Value | None:
     """The value of `${content}`; None where it is not known. Several values are a tuple."""
     if (length := _LENGTH.fullmatch(content)) is not None:
         return _length(values.value_of(length[1]), length[2])
@@ -313,7 +288,7 @@ def _length(value: Value | None, index: str | None) -> str | None:
     return str(len(value)) if UNKNOWN not in value and not index else None
 
 
-def _item(value: Value | None, index: str | None, values: Values) -> Value | None:
+def _item(value: Value | None, index: str | None, values: Words) -> Value | None:
     if value is None or index in {"@", "*"}:
         return value
     if index is None:
@@ -326,7 +301,7 @@ def _item(value: Value | None, index: str | None, values: Values) -> Value | Non
     return items[place] if -len(items) <= place < len(items) else ""
 
 
-def _default(name: str, value: Value | None, operator: str, rest: str, values: Values) -> Value | None:
+def _default(name: str, value: Value | None, operator: str, rest: str, values: Words) -> Value | None:
     counts_empty = operator[0] == ":"
     kind = operator[-1]
     is_missing = not value and not values.is_set(name)
@@ -345,7 +320,7 @@ def _default(name: str, value: Value | None, operator: str, rest: str, values: V
     return text
 
 
-def _slice(value: Value, rest: str, values: Values) -> Value | None:
+def _slice(value: Value, rest: str, values: Words) -> Value | None:
     start, _, count = values.text(rest).partition(":")
     if not re.fullmatch(r"\s*-?\d+\s*", start) or not re.fullmatch(r"\s*(-?\d+)?\s*", count):
         return None
@@ -359,7 +334,7 @@ def _slice(value: Value, rest: str, values: Values) -> Value | None:
     return value[first:size] if size < 0 else value[first : first + size]
 
 
-def _changed(text: str, operator: str, rest: str, values: Values) -> str | None:
+def _changed(text: str, operator: str, rest: str, values: Words) -> str | None:
     if UNKNOWN in text or len(text) > _MAX_MATCHED:
         return None
     if operator[0] in "^,":
@@ -398,7 +373,7 @@ def _trimmed(text: str, operator: str, pattern: str) -> str | None:
     return next((text[:start] for start in starts if matches(text[start:])), text)
 
 
-def _replaced(text: str, operator: str, rest: str, values: Values) -> str | None:
+def _replaced(text: str, operator: str, rest: str, values: Words) -> str | None:
     cut = re.match(r"((?:\\[\s\S]|[^/\\])+)(?:/([\s\S]*))?", rest)
     if cut is None:
         return text
@@ -702,11 +677,6 @@ class Words:
             fields.quoted(value if isinstance(value, str) else " ".join(value))
         else:
             fields.split(value if isinstance(value, str) else " ".join(value))
-
-
-def is_name(text: str) -> bool:
-    """Whether `text` can be the name of a variable."""
-    return NAME.fullmatch(text) is not None
 
 
 def _inside(part: str, quote: str) -> str:
