@@ -28,10 +28,12 @@ class CommandLine:
     Attributes:
         operands: what is not an option, nor an option's value.
         options: by their name with its dashes; the value, or an empty text for those without.
+        given: all of them in their order.
     """
 
     operands: tuple[str | None, ...]
     options: dict[str, str | None]
+    given: Arguments = ()
 
     def has(self, *names: str) -> bool:
         """True when one of the options is there."""
@@ -67,7 +69,7 @@ def sorted_arguments(
             letter, value_now, needs_next = _letters(argument[1:], with_value, optional, options)
             if letter:
                 options[f"-{letter}"] = next(rest, None) if needs_next else value_now
-    return CommandLine(tuple(operands), options)
+    return CommandLine(tuple(operands), options, tuple(arguments))
 
 
 def _letters(cluster: str, with_value: str, optional: str, options: dict[str, str | None]) -> tuple[str, str, bool]:
@@ -161,9 +163,13 @@ class Targets:
     Args:
         limit: how many files are taken; a directory that holds more goes to `unlisted`.
         is_generated: directories by whose name nobody expects their content back; they go to `unlisted`.
+
+    Attributes:
+        around: where the names are looked up that come next.
     """
 
-    def __init__(self, limit: int, is_generated: Callable[[str], bool]) -> None:
+    def __init__(self, limit: int, is_generated: Callable[[str], bool], around: Surroundings) -> None:
+        self.around = around
         self._limit = limit
         self._is_generated = is_generated
         self._paths: dict[Path, None] = {}
@@ -179,61 +185,48 @@ class Targets:
         """Directories that are changed as a whole and whose files are not all among `paths`."""
         return tuple(self._unlisted)
 
-    def written(self, path: str | None, around: Surroundings) -> None:
-        """The content of the file that `path` leads to changes."""
-        self._add(path, around, follows=True)
+    def written(self, path: str | None, *, follows: bool = True) -> None:
+        """The content of the file at `path` changes; what stands there itself, where a link is not followed."""
+        found = self._reached(path, follows=follows)
+        disk = self.around.disk
+        if found and (not disk.is_directory(str(found)) or disk.is_link(str(found))):
+            self._take(found)
 
-    def replaced(self, path: str | None, around: Surroundings) -> None:
-        """What stands at `path` itself goes or is replaced, be it a symbolic link."""
-        self._add(path, around, follows=False)
-
-    def tree(
-        self,
-        path: str | None,
-        around: Surroundings,
-        wanted: Callable[[str], bool] | None = None,
-        *,
-        follows: bool = False,
-    ) -> None:
+    def tree(self, path: str | None, wanted: Callable[[str], bool] | None = None, *, follows: bool = False) -> None:
         """A file, or all files of a directory and below whose name is `wanted`."""
-        absolute = around.absolute(path) if path is not None and not around.disk.is_spent() else None
-        top = reached(absolute, follows=follows) if absolute is not None else None
+        top, disk = self._reached(path, follows=follows), self.around.disk
         if top is None:
             return
-        if around.disk.is_link(str(top)) or not around.disk.is_directory(str(top)):
-            if around.disk.exists(str(top)):
+        if disk.is_link(str(top)) or not disk.is_directory(str(top)):
+            if disk.exists(str(top)):
                 self._take(top)
             return
         if self._is_generated(top.name):
             self._unlisted[top] = None
             return
-        for file in around.disk.files_below(str(top)):
+        for file in disk.files_below(str(top)):
             if wanted and not wanted(os.path.basename(file)):  # noqa: PTH119 - a string of os.scandir
                 continue
             if not self._take(Path(file)):
                 self._unlisted[top] = None
                 return
-        if around.disk.is_spent():
+        if disk.is_spent():
             self._unlisted[top] = None
 
-    def copied(self, source: str, target: str, around: Surroundings) -> None:
+    def copied(self, source: str, target: str) -> None:
         """What `source` is, a file or a directory, comes to be at `target`."""
-        start = None if around.disk.is_spent() else around.absolute(source)
-        real = reached(start, follows=True) if start else None
-        if real is None or not around.disk.is_directory(str(real)):
-            self.written(target, around)
+        real, disk = self._reached(source, follows=True), self.around.disk
+        if real is None or not disk.is_directory(str(real)):
+            self.written(target)
             return
-        for file in around.disk.files_below(str(real)):
-            self.written(f"{target}/{file[len(str(real)) + 1 :]}", around)
+        for file in disk.files_below(str(real)):
+            self.written(f"{target}/{file[len(str(real)) + 1 :]}")
             if len(self._paths) >= self._limit:
                 return
 
-    def _add(self, path: str | None, around: Surroundings, *, follows: bool) -> None:
-        absolute = around.absolute(path) if path is not None and not around.disk.is_spent() else None
-        if absolute is None or (found := reached(absolute, follows=follows)) is None:
-            return
-        if not around.disk.is_directory(str(found)) or around.disk.is_link(str(found)):
-            self._take(found)
+    def _reached(self, path: str | None, *, follows: bool) -> Path | None:
+        absolute = self.around.absolute(path) if path is not None and not self.around.disk.is_spent() else None
+        return None if absolute is None else reached(absolute, follows=follows)
 
     def _take(self, path: Path) -> bool:
         if len(self._paths) >= self._limit and path not in self._paths:
@@ -244,10 +237,18 @@ class Targets:
 
 # Files that the usual programs write, move or delete, by their command lines.
 
-Rule = Callable[[Arguments, Targets, Surroundings], None]
 
-_TARGET_DIRECTORY = ("--target-directory", "--suffix")
-_COMPRESSED = {
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a program does to the files that it is given; the rest as `sorted_arguments` has it."""
+
+    does: Callable[[CommandLine, Targets], None]
+    letters: str = ""
+    words: tuple[str, ...] = ()
+    optional: str = ""
+
+
+_SUFFIXES = {
     "gzip": ".gz",
     "gunzip": ".gz",
     "bzip2": ".bz2",
@@ -258,170 +259,132 @@ _COMPRESSED = {
 }
 
 
-def _removed(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
-    for operand in sorted_arguments(arguments, "n").operands:
-        targets.tree(operand, around)
+def _removed(line: CommandLine, targets: Targets) -> None:
+    for operand in line.operands:
+        targets.tree(operand)
 
 
-def _deleted(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
-    for operand in sorted_arguments(arguments, optional="rfv").operands:
-        targets.tree(operand, around)
+def _overwritten(line: CommandLine, targets: Targets) -> None:
+    for operand in line.operands:
+        targets.written(operand)
 
 
-def _overwritten(with_value: str, long_with_value: tuple[str, ...] = ()) -> Rule:
-    def rule(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
-        for operand in sorted_arguments(arguments, with_value, long_with_value).operands:
-            targets.written(operand, around)
-
-    return rule
-
-
-def _created(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
-    for operand in sorted_arguments(arguments, "drt", ("--date", "--reference")).operands:
-        absolute = around.absolute(operand) if operand else None
-        if absolute and not around.disk.exists(absolute):
-            targets.written(operand, around)
+def _created(line: CommandLine, targets: Targets) -> None:
+    for operand in line.operands:
+        absolute = targets.around.absolute(operand) if operand else None
+        if absolute and not targets.around.disk.exists(absolute):
+            targets.written(operand)
 
 
-def _placed(with_value: str, *, removes: bool = False, is_link: bool = False) -> Rule:
+def _moved(line: CommandLine, targets: Targets) -> None:
+    for source in line.operands if line.value(*_INTO) else line.operands[:-1]:
+        targets.tree(source)
+    _placed(line, targets)
+
+
+def _placed(line: CommandLine, targets: Targets, put: Callable[[Targets, str, str], None] = Targets.copied) -> None:
     """For `mv`, `cp`, `install`, `ln`: sources, then where they come to be."""
-
-    def rule(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
-        line = sorted_arguments(arguments, with_value, _TARGET_DIRECTORY)
-        folder = line.value("-t", "--target-directory")
-        sources, target = line.operands, folder
-        if not folder and sources:
-            sources, target = sources[:-1], sources[-1]
-        if is_link and len(line.operands) == 1 and not folder:
-            sources, target = line.operands, "."
-        if removes:
-            for source in sources:
-                targets.tree(source, around)
-        absolute = around.absolute(target) if target else None
-        if target is None or absolute is None:
-            return
-        into = bool(folder) or (not line.has("-T") and around.disk.is_directory(absolute))
-        for source in sources:
-            if source is None:
-                continue
-            place = f"{target}/{PurePosixPath(source).name}" if into else target
-            if is_link:
-                targets.replaced(place, around)
-            else:
-                targets.copied(source, place, around)
-
-    return rule
-
-
-def _mode_changed(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
-    # `-x` is a mode here, not an option.
-    operands = [
-        argument for argument in arguments if argument is None or not re.fullmatch(r"--.*|-[Rcfv]+", argument)
-    ]
-    for operand in (
-        operands if any(a is not None and a.startswith("--reference") for a in arguments) else operands[1:]
-    ):
-        targets.tree(operand, around, follows=True)
-
-
-def _edited_by_sed(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
-    line = sorted_arguments(arguments, "efl", ("--expression", "--file"), optional="i")
-    if not line.has("-i", "--in-place"):
+    folder = line.value(*_INTO)
+    sources, target = (line.operands, folder) if folder else (line.operands[:-1], (None, *line.operands)[-1])
+    absolute = targets.around.absolute(target) if target else None
+    if target is None or absolute is None:
         return
-    files = line.operands if line.has("-e", "-f", "--expression", "--file") else line.operands[1:]
-    _in_place(files, line.value("-i", "--in-place") or "", targets, around)
+    into = bool(folder) or (not line.has("-T") and targets.around.disk.is_directory(absolute))
+    for source in filter(None, sources):
+        put(targets, source, f"{target}/{PurePosixPath(source).name}" if into else target)
 
 
-def _edited_by_perl(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
-    line = sorted_arguments(arguments, "eEIMmF", optional="i")
-    if line.has("-i"):
-        files = line.operands if line.has("-e", "-E") else line.operands[1:]
-        _in_place(files, line.value("-i") or "", targets, around)
+def _linked(line: CommandLine, targets: Targets) -> None:
+    if len(line.operands) == 1 and not line.value(*_INTO):
+        line = replace(line, operands=(*line.operands, "."))
+    _placed(line, targets, lambda targets, _, place: targets.written(place, follows=False))
 
 
-def _in_place(files: Arguments, suffix: str, targets: Targets, around: Surroundings) -> None:
-    for file in files:
-        targets.replaced(file, around)
-        targets.written(file, around)
-        if file and suffix and "*" not in suffix:
-            targets.replaced(file + suffix, around)
+def _mode_changed(line: CommandLine, targets: Targets) -> None:
+    # `-x` is a mode here, not an option.
+    operands = [word for word in line.given if word is None or not re.fullmatch(r"--.*|-[Rcfv]+", word)]
+    for operand in operands if line.has("--reference") else operands[1:]:
+        targets.tree(operand, follows=True)
 
 
-def _edited_by_awk(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
-    line = sorted_arguments(arguments, "ivfFe", ("--include", "--file", "--assign"))
-    if "inplace" in {line.value("-i"), line.value("--include")}:
-        _in_place(line.operands if line.has("-f", "--file", "-e") else line.operands[1:], "", targets, around)
+def _edited(*script: str) -> Callable[[CommandLine, Targets], None]:
+    """For stream editors that may edit in place; `script` are the options that hold theirs."""
+
+    def does(line: CommandLine, targets: Targets) -> None:
+        is_awk = "inplace" in {line.value("-i"), line.value("--include")}
+        if not is_awk and (not line.has("-i", "--in-place") or "--include" in script):
+            return
+        suffix = "" if is_awk else line.value("-i", "--in-place") or ""
+        for file in line.operands if line.has(*script) else line.operands[1:]:
+            targets.written(file, follows=False)
+            targets.written(file)
+            if file and suffix and "*" not in suffix:
+                targets.written(file + suffix, follows=False)
+
+    return does
 
 
-def _output(*options: str, with_value: str) -> Rule:
-    def rule(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
-        line = sorted_arguments(arguments, with_value, [name for name in options if name.startswith("--")])
+def _output(letters: str, *options: str) -> Rule:
+    """What an option names is written."""
+
+    def does(line: CommandLine, targets: Targets) -> None:
         for name in options:
-            if line.has(name):
-                targets.written(line.value(name), around)
+            targets.written(line.value(name))
 
-    return rule
+    return Rule(does, letters, tuple(name for name in options if name.startswith("--")))
 
 
-def _copied_blocks(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
-    for argument in arguments:
+def _copied_blocks(line: CommandLine, targets: Targets) -> None:
+    for argument in line.given:
         if argument and argument.startswith("of="):
-            targets.written(argument[3:], around)
+            targets.written(argument[3:])
 
 
-def _patched(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
-    line = sorted_arguments(arguments, "piodDFBVYzrg", ("--input", "--output", "--directory", "--strip"))
-    targets.written(line.value("-o", "--output"), around)
-    targets.written((*line.operands, None)[0], around)
+def _patched(line: CommandLine, targets: Targets) -> None:
+    targets.written(line.value("-o", "--output"))
+    targets.written((*line.operands, None)[0])
 
 
 def _compressed(suffix: str) -> Rule:
-    def rule(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
-        for operand in sorted_arguments(arguments, "S").operands:
-            if operand:
-                targets.replaced(operand, around)
-                targets.replaced(
-                    operand.removesuffix(suffix) if operand.endswith(suffix) else operand + suffix, around
-                )
+    def does(line: CommandLine, targets: Targets) -> None:
+        for operand in filter(None, line.operands):
+            is_packed = operand.endswith(suffix)
+            targets.written(operand, follows=False)
+            targets.written(operand.removesuffix(suffix) if is_packed else operand + suffix, follows=False)
 
-    return rule
+    return Rule(does, "S")
 
 
+_INTO = ("-t", "--target-directory")
+_PLACES = ("--target-directory", "--suffix")
+_SED = Rule(_edited("-e", "-f", "--expression", "--file"), "efl", ("--expression", "--file"), "i")
+_PERL = Rule(_edited("-e", "-E"), "eEIMmF", optional="i")
+_AWK = Rule(_edited("-f", "--file", "-e", "--include"), "ivfFe", ("--include", "--file", "--assign"))
 RULES: Mapping[str, Rule] = {
-    "rm": _removed,
-    "unlink": _deleted,
-    "shred": _removed,
-    "srm": _deleted,
-    "trash": _deleted,
-    "rimraf": _deleted,
-    "truncate": _overwritten("sr", ("--size", "--reference")),
-    "tee": _overwritten(""),
-    "sponge": _overwritten(""),
-    "touch": _created,
-    "mv": _placed("tS", removes=True),
-    "cp": _placed("tS"),
-    "install": _placed("tSmog"),
-    "ln": _placed("tS", is_link=True),
-    "chmod": _mode_changed,
-    "sed": _edited_by_sed,
-    "gsed": _edited_by_sed,
-    "perl": _edited_by_perl,
-    "ruby": _edited_by_perl,
-    "awk": _edited_by_awk,
-    "gawk": _edited_by_awk,
-    "sort": _output("-o", "--output", with_value="okStT"),
-    "shuf": _output("-o", "--output", with_value="oin"),
-    "tree": _output("-o", with_value="oLPIHT"),
-    "curl": _output("-o", "--output", with_value="oXHduAbFeTK"),
-    "wget": _output("-O", "--output-document", with_value="OPUo"),
-    "gcc": _output("-o", with_value="oIDLlx"),
-    "g++": _output("-o", with_value="oIDLlx"),
-    "cc": _output("-o", with_value="oIDLlx"),
-    "clang": _output("-o", with_value="oIDLlx"),
-    "pandoc": _output("-o", "--output", with_value="oftV"),
-    "dd": _copied_blocks,
-    "patch": _patched,
-} | {name: _compressed(suffix) for name, suffix in _COMPRESSED.items()}
+    **dict.fromkeys(("rm", "shred"), Rule(_removed, "n")),
+    **dict.fromkeys(("unlink", "srm", "trash", "rimraf"), Rule(_removed, optional="rfv")),
+    "truncate": Rule(_overwritten, "sr", ("--size", "--reference")),
+    **dict.fromkeys(("tee", "sponge"), Rule(_overwritten)),
+    "touch": Rule(_created, "drt", ("--date", "--reference")),
+    "mv": Rule(_moved, "tS", _PLACES),
+    "cp": Rule(_placed, "tS", _PLACES),
+    "install": Rule(_placed, "tSmog", _PLACES),
+    "ln": Rule(_linked, "tS", _PLACES),
+    "chmod": Rule(_mode_changed),
+    **dict.fromkeys(("sed", "gsed"), _SED),
+    **dict.fromkeys(("perl", "ruby"), _PERL),
+    **dict.fromkeys(("awk", "gawk"), _AWK),
+    "sort": _output("okStT", "-o", "--output"),
+    "shuf": _output("oin", "-o", "--output"),
+    "tree": _output("oLPIHT", "-o"),
+    "curl": _output("oXHduAbFeTK", "-o", "--output"),
+    "wget": _output("OPUo", "-O", "--output-document"),
+    **dict.fromkeys(("gcc", "g++", "cc", "clang"), _output("oIDLlx", "-o")),
+    "pandoc": _output("oftV", "-o", "--output"),
+    "dd": Rule(_copied_blocks),
+    "patch": Rule(_patched, "piodDFBVYzrg", ("--input", "--output", "--directory", "--strip")),
+    **{name: _compressed(suffix) for name, suffix in _SUFFIXES.items()},
+}
 
 
 # Formatters: programs that rewrite the source files that they are given.
@@ -468,7 +431,7 @@ FORMATTERS: Mapping[str, Formatter] = {
 }
 
 
-def formatted(formatter: Formatter, arguments: Arguments, targets: Targets, around: Surroundings) -> None:
+def formatted(formatter: Formatter, arguments: Arguments, targets: Targets) -> None:
     """Collect the files that a formatter rewrites: every argument that is a path."""
     given = {argument for argument in arguments if argument}
     if formatter.only_with and not given.intersection(formatter.only_with):
@@ -477,7 +440,7 @@ def formatted(formatter: Formatter, arguments: Arguments, targets: Targets, arou
         return
     for argument in arguments:
         if argument and not argument.startswith("-"):
-            targets.tree(argument, around, lambda name: name.endswith(formatter.suffixes), follows=True)
+            targets.tree(argument, lambda name: name.endswith(formatter.suffixes), follows=True)
 
 
 # The command.
@@ -530,37 +493,36 @@ def foreseen(
     is_empty = not reading.invocations and not reading.doubts
     if is_empty or classify_command(command, cwd, roots).level == "safe":
         return Foreseen((), is_read_only=True)
-    disk = DiskView(max_seconds)
-    targets = Targets(max_paths, is_generated)
-    _Foresight(targets, disk, is_loop=_LOOPS_OVER_NAMES.search(command) is not None).look(reading)
+    is_loop = _LOOPS_OVER_NAMES.search(command) is not None
+    targets = Targets(max_paths, is_generated, Surroundings(str(cwd), DiskView(max_seconds), is_loop))
+    _Foresight(targets).look(reading)
     return Foreseen(targets.paths, is_read_only=False, unlisted=targets.unlisted)
 
 
 class _Foresight:
     """Goes through what a command may run, in its order."""
 
-    def __init__(self, targets: Targets, disk: DiskView, *, is_loop: bool) -> None:
+    def __init__(self, targets: Targets) -> None:
         self._targets = targets
-        self._disk = disk
-        self._is_loop = is_loop
         self._last_find: Invocation | None = None
 
     def look(self, reading: Reading) -> None:
         for call in reading.invocations:
             if not call.elsewhere:
                 self._look_at(call)
-            if self._disk.is_spent():
+            if self._targets.around.disk.is_spent():
                 return
 
-    def _around(self, call: Invocation) -> Surroundings:
-        return Surroundings(call.cwd, self._disk, self._is_loop)
+    def _move_to(self, call: Invocation) -> Surroundings:
+        self._targets.around = replace(self._targets.around, cwd=call.cwd)
+        return self._targets.around
 
     def _look_at(self, call: Invocation) -> None:
-        around = self._around(call)
-        for redirection in call.redirections:
-            self._redirect(redirection, around)
         if self._last_find and "find" in call.via and not _only_looks(call):
             self._found(self._last_find)
+        around = self._move_to(call)
+        for redirection in call.redirections:
+            self._redirect(redirection, around)
         if call.program in _FINDS:
             self._last_find = call
             self._look_at_find(call, around)
@@ -577,9 +539,9 @@ class _Foresight:
         while _PYTHON.fullmatch(name) and rest[:1] == ("-m",) and rest[1:]:
             name, rest = (rest[1] or "").rpartition("/")[2], rest[2:]
         if rule := RULES.get(name):
-            rule(rest, self._targets, around)
+            rule.does(sorted_arguments(rest, rule.letters, rule.words, rule.optional), self._targets)
         elif formatter := FORMATTERS.get(name):
-            formatted(formatter, rest, self._targets, around)
+            formatted(formatter, rest, self._targets)
         if "xargs" in call.via and (name in RULES or name in FORMATTERS) and not _only_looks(call):
             self._piped(call.input.source)
 
@@ -589,7 +551,7 @@ class _Foresight:
         for path in around.expanded(redirection.target):
             if redirection.operator == ">&" and path is not None and (path.isdecimal() or path == "-"):
                 continue
-            self._targets.written(path, around)
+            self._targets.written(path)
 
     def _look_at_find(self, find: Invocation, around: Surroundings) -> None:
         rest = around.all_expanded(find.arguments)
@@ -597,11 +559,11 @@ class _Foresight:
             self._found(find)
         for word, value in itertools.pairwise(rest):
             if word in _FIND_WRITES:
-                self._targets.written(value, around)
+                self._targets.written(value)
 
     def _found(self, find: Invocation) -> None:
         """The files that a `find` comes to, by its roots and names."""
-        around = self._around(find)
+        around = self._move_to(find)
         rest = around.all_expanded(find.arguments)
         roots: list[str | None] = []
         for word in rest:
@@ -618,7 +580,7 @@ class _Foresight:
             if word in {"-name", "-iname"}
         ]
         for root in roots or ["."]:
-            self._targets.tree(root, around, lambda name: not names or _fits(name, names))
+            self._targets.tree(root, lambda name: not names or _fits(name, names))
 
     def _piped(self, source: Invocation | None) -> None:
         """The files whose names the program before a pipe tells."""
@@ -629,11 +591,11 @@ class _Foresight:
         if source.program in _FINDS:
             self._found(source)
             return
-        around = self._around(source)
+        around = self._move_to(source)
         words = around.all_expanded(source.arguments)
-        paths = [word for word in words if word and (where := around.absolute(word)) and self._disk.exists(where)]
+        paths = [word for word in words if word and (where := around.absolute(word)) and around.disk.exists(where)]
         for path in paths or (["."] if source.program in _SEARCHES else []):
-            self._targets.tree(path, around)
+            self._targets.tree(path)
 
 
 def _filled_in(call: Invocation, around: Surroundings) -> Iterator[tuple[Argument, ...]]:
