@@ -191,7 +191,7 @@ def test_all_directories_of_the_session_are_inside():
 def test_relative_paths_are_inside_where_nobody_said_where_the_command_runs():
     assert classify_command("cp a sub/b").level == "ordinary"
     assert classify_command("cat ../../../etc/shadow").level == "dangerous"
-    assert classify_command("cat ../etc/shadow").why == "reads /etc/shadow, which is secret"
+    assert classify_command("cat ../etc/shadow").why == "reads /etc/shadow, which holds secrets of the system"
     assert classify_command("cat ../etc/shadow", PROJECT).level == "safe"
 
 

@@ -466,7 +466,7 @@ def _weakness(finding: Finding) -> tuple[bool, int]:
 def _of_written_scripts(reading: Reading, cwd: Path | None, roots: tuple[Path, ...]) -> tuple[Finding, ...]:
     found: list[Finding] = []
     for script in scripts_written(reading):
-        found.extend(_judged(Script(script.language, script.source), cwd, roots)[1])
+        found.extend(_judged(script, cwd, roots)[1])
     return tuple(found)
 
 

@@ -209,36 +209,6 @@ def bare(call: Call) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Only:
-    """A check: the arguments are exactly one of these."""
-
-    forms: tuple[tuple[str, ...], ...]
-
-    def __call__(self, call: Call) -> bool:
-        """Whether it holds."""
-        return not call.invocation.adds_unknown and call.texts in self.forms
-
-
-@dataclass(frozen=True, slots=True)
-class Starting:
-    """A check: the arguments begin with one of these; operands of one kind follow, and no option."""
-
-    forms: tuple[tuple[str, ...], ...]
-    kind: Kind = ":"
-
-    def __call__(self, call: Call) -> bool:
-        """Whether it holds."""
-        if not call.are_known:
-            return False
-        return any(
-            call.texts[: len(form)] == form
-            and all(text is not None and not text.startswith("-") for text in call.texts[len(form) :])
-            and all(may_be_given(call, one, self.kind) for one in call.invocation.arguments[len(form) :])
-            for form in self.forms
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Forms:
     """A check: every option is listed, and every word may be what it is to the program.
 

@@ -43,7 +43,12 @@ PROGRAMS = forms_of(rf"""
     getconf  :*  -a
     netstat  -  -tulpnaersgixo46Wvm --tcp --udp --listening --numeric --all --programs --route  needs -n \
             --numeric
+    hostname  -  -s
+    top  -  -b -n: -l:  needs -n -l
+    bc  -  -lq
+    dpkg  :*  -lsL --list --print-architecture  needs -l -s -L --list --print-architecture
     # Words of the shell. They change what follows in the shell, never a file.
+    command  :*  -vV  needs -v -V
     popd  :*  -n
     dirs  :*  -lpv
     type  :* nothing  -aftpP
@@ -88,6 +93,8 @@ PROGRAMS = forms_of(rf"""
             --unrestricted --prune --and@
     tree  @*  -adfishDCnpugFtrvUcQNqASXJx -L: -I: -P@ --noreport --dirsfirst --filesfirst --prune --filelimit: \
             --charset: --du --si --inodes --device --sort: --timefmt: --matchdirs --ignore-case --gitignore
+    unzip  @*  -ltv -Z:  needs -l -t -v -Z
+    zipinfo  @*  -1
     # They show lines of files.
     grep egrep fgrep  :~* reads  {_GREP}  scripts {_GREP_SCRIPTS}  searches -r --recursive -d
     zgrep  :~*  {_GREP}  scripts {_GREP_SCRIPTS}  searches -r --recursive -d

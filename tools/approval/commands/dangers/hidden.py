@@ -26,16 +26,25 @@ _LOADED = re.compile(
     r"|OPENSSL_ENGINES|TAR_OPTIONS|ZDOTDIR|MAKEFLAGS|BASH_FUNC_\w*|SHELLOPTS|HISTFILE|CURL_HOME|WGETRC"
     r"|npm_config_script_shell|GREP_OPTIONS|KUBECONFIG_EXEC|TERMINFO\w*|MANOPT|SYSTEMD_PAGER"
 )
-_HARMLESS_VALUES = re.compile(
+# What may stand in one of them all the same; in those that are not named here, the last.
+_JAVA = rf"(?!.*(?:agent|[{UNKNOWN}@]|On(?:OutOfMemory)?Error|bootclasspath|VMOptionsFile|:Flags=)).*"
+_HARMLESS_VALUES = (
+    ("NODE_OPTIONS", (
+        r"(?:(?:^|\s+)--(?:max[-_]\w\S*|no-\S+|openssl-legacy-provider|trace-\S+|enable-source-maps"
+        r"|experimental-vm-modules|inspect\S*|unhandled-rejections\S*|stack-size\S*))*\s*"
+    )),
+    ("JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS", _JAVA),
+    ("ENV", rf"(?!\.)[^/~{UNKNOWN}]*"),  # to a shell it is a file; to others it is often a word: `ENV=test`
+    ("MAKEFLAGS", r"(?!.*SHELL)[\s\w=-]*"),
+    ("GIT_CONFIG_NOSYSTEM", r".*"),
+    (r"GIT_CONFIG_\w+", r"/dev/null|<plain>"),
+    ("PS[12]", r"(?!.*(?:\$\(|`)).*"),
+    (r"\w+", "<plain>"),
+)  # fmt: skip
+_PLAIN = (
     r"|:|true|false|cat|less(?: -\w+)?|more|/bin/(?:true|cat|less)|/usr/bin/(?:true|cat)|0|1|vim?|nano|none|off"
     r"|ignore(?:::\w+)?|error|default|always|once"
 )
-_NODE_HARMLESS = re.compile(
-    r"(?:\s+--(?:max[-_]\w\S*|no-\S+|openssl-legacy-provider|trace-\S+|enable-source-maps|experimental-vm-modules"
-    r"|inspect\S*|unhandled-rejections\S*|stack-size\S*))*\s*"
-)
-# What the Java machine loads or runs for an option.
-_JAVA_RUNS = re.compile(rf"agent|[{UNKNOWN}@]|On(?:OutOfMemory)?Error|bootclasspath|VMOptionsFile|:Flags=")
 _OURS = re.compile(r"HERMES_\w+")
 
 
@@ -69,20 +78,8 @@ def _exported(program: str, arguments: tuple[Argument, ...]) -> Iterator[tuple[s
 
 
 def _is_harmless(name: str, value: Argument) -> bool:
-    if name == "NODE_OPTIONS":
-        return _NODE_HARMLESS.fullmatch(f" {value.text}") is not None
-    if name in {"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS"}:
-        return _JAVA_RUNS.search(value.text) is None
-    if name == "ENV":
-        # To a shell it is a file; to others it is often a word: `ENV=test`.
-        return re.search(rf"[/~{UNKNOWN}]|^\.", value.text) is None
-    if name == "MAKEFLAGS":
-        return re.fullmatch(r"[\s\w=-]*", value.text) is not None and "SHELL" not in value.text
-    if name == "GIT_CONFIG_NOSYSTEM" or (name.startswith("GIT_CONFIG_") and value.text == "/dev/null"):
-        return True
-    if name in {"PS1", "PS2"}:
-        return re.search(r"\$\(|`", value.text) is None
-    return _HARMLESS_VALUES.fullmatch(value.text) is not None
+    fits = next(values for names, values in _HARMLESS_VALUES if re.fullmatch(names, name))
+    return re.fullmatch(fits.replace("<plain>", _PLAIN), value.text, re.DOTALL) is not None
 
 
 def _fed_shell(program: str, call: Invocation) -> Iterator[Finding]:
@@ -127,8 +124,7 @@ _REQUESTS = frozenset(
 _MAX_CHARS = 8_000
 _SUBSTITUTED = re.compile(r"\$\((?!\()|`|<\(")
 _SUBSTITUTION_IN_REQUEST = re.compile(
-    r"\b(?:curl|wget|https?|xh|dig|drill|delv|host|nslookup|ping6?|whois|traceroute|tracepath|mtr|aria2c"
-    r"|lynx|w3m|links|fetch|openssl|getent|kdig|clone|pull|ls-remote)\s[^\n]*?(?:\$\((?!\()|`|<\()"
+    rf"\b(?:{'|'.join(sorted(_REQUESTS, reverse=True))}|clone|pull|ls-remote)\s[^\n]*?(?:\$\((?!\()|`|<\()"
 )
 _HOOK = re.compile(
     r"\beval\s+\"?(?:\$\(|`)\s*(?:ssh-agent|direnv|pyenv|rbenv|nodenv|goenv|jenv|starship|zoxide|fnm|mise|rtx|asdf"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
@@ -30,7 +30,14 @@ from tools.approval.commands.dangers.scene import (
     why_essential,
 )
 from tools.approval.commands.dangers.writing import sources_and_target, unpacked_into, written_by
-from tools.approval.commands.scripts.inline import is_sql_client, language_of, script_file, script_files, scripts_of
+from tools.approval.commands.scripts.inline import (
+    Script,
+    is_sql_client,
+    language_of,
+    script_file,
+    script_files,
+    scripts_of,
+)
 from tools.light_dataclass import dataclass
 
 # The tasks of files whose text is known: `make`, `just`, `npm run`.
@@ -75,8 +82,13 @@ def just_recipes(source: str, goals: Sequence[str]) -> str:
     return recipes(re.sub(r"\{\{\s*(\w+)\s*\}\}", r"$(\1)", indented), goals)
 
 
+_INSTALLING = "install", "prepare"
+_SHORT_GOALS = {**dict.fromkeys(("install", "i", "ci"), _INSTALLING), "t": ("test",)}
+
+
 def package_scripts(source: str, goals: Sequence[str]) -> str:
     """The scripts of a `package.json` that these words name, with what runs before and after them."""
+    goals = [name for goal in goals or ["install"] for name in _SHORT_GOALS.get(goal, (goal,))]
     try:
         content = json.loads(source)
     except (ValueError, RecursionError):
@@ -137,8 +149,6 @@ class _TaskRunner:
         named: the options that name another file.
         folders: those that name the directory of the file.
         commands: what it runs of a file's text for these goals.
-        usual: the goals where none is named.
-        other_names: of goals, each with what it stands for.
     """
 
     files: tuple[str, ...]
@@ -146,8 +156,6 @@ class _TaskRunner:
     named: tuple[str, ...]
     folders: tuple[str, ...]
     commands: Callable[[str, Sequence[str]], str]
-    usual: tuple[str, ...] = ()
-    other_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def words(self, call: Invocation) -> Words:
         """The arguments of the program, sorted."""
@@ -163,37 +171,19 @@ class _TaskRunner:
     def script(self, source: str, call: Invocation) -> str:
         """What it runs of a file with this text."""
         plain = self.words(call).plain
-        goals = [one for one in plain if "=" not in one and _NUMBER.fullmatch(one) is None] or self.usual
-        return self.commands(source, [name for goal in goals for name in self.other_names.get(goal, (goal,))])
+        return self.commands(source, [one for one in plain if "=" not in one and not _NUMBER.fullmatch(one)])
 
 
 _MAKE = _TaskRunner(
     ("GNUmakefile", "makefile", "Makefile"), "fCIoW", ("-f", "--file", "--makefile"), ("-C", "--directory"), recipes
 )
-_INSTALLING = "install", "prepare"
-_PACKAGES = _TaskRunner(
-    ("package.json",),
-    "C",
-    (),
-    ("-C", "--prefix", "--dir", "--cwd"),
-    package_scripts,
-    ("install",),
-    {**dict.fromkeys(("install", "i", "ci"), _INSTALLING), "t": ("test",)},
-)  # fmt: skip
+_PACKAGES = _TaskRunner(("package.json",), "C", (), ("-C", "--prefix", "--dir", "--cwd"), package_scripts)
 _TASK_RUNNERS = {
     "make": _MAKE,
     "gmake": _MAKE,
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _PACKAGES),
     "just": _TaskRunner(("justfile", "Justfile", ".justfile"), "fd", ("-f", "--justfile"), (), just_recipes),
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenScript:
-    """The text of a file that a command writes and then runs; `language` is «shell», or that of an interpreter."""
-
-    language: str
-    source: str
 
 
 @dataclass(slots=True)
@@ -206,7 +196,7 @@ class _Files:
 
     texts: dict[str, str] = field(default_factory=dict)
     inline: list[str] = field(default_factory=list)
-    followed: set[tuple[WrittenScript, str | None]] = field(default_factory=set)
+    followed: set[tuple[Script, str | None]] = field(default_factory=set)
 
     def text_of(self, path: str) -> str | None:
         """The text of a file; None where the command has not written it."""
@@ -217,7 +207,7 @@ class _Files:
         return UNKNOWN if is_made else None
 
 
-def scripts_written(reading: Reading) -> Iterator[WrittenScript]:
+def scripts_written(reading: Reading) -> Iterator[Script]:
     """The scripts that a command writes itself, and then runs."""
     files = _Files()
     open_for: tuple[str, ...] = ()  # the files that the output of a group goes to
@@ -262,7 +252,7 @@ def copies_of(call: Invocation, is_of_interest: Callable[[str], bool]) -> Iterat
             yield path, full_path(posixpath.join(target.text, posixpath.basename(source.text)), call.cwd)
 
 
-def _started_scripts(call: Invocation, files: _Files) -> Iterator[WrittenScript]:
+def _started_scripts(call: Invocation, files: _Files) -> Iterator[Script]:
     """What `call` runs of the written files, and what that runs of them."""
     for language, path in _taken(call):
         text = files.text_of(path)
@@ -273,14 +263,14 @@ def _started_scripts(call: Invocation, files: _Files) -> Iterator[WrittenScript]
             continue
         files.followed.add((script, call.cwd))
         if len(files.followed) > _MOST_FOLLOWED:
-            yield WrittenScript("shell", UNKNOWN)
+            yield Script("shell", UNKNOWN)
             return
         yield script
         for inner in _inside(script, call):
             yield from _started_scripts(inner, files)
 
 
-def _inside(script: WrittenScript, call: Invocation) -> Iterator[Invocation]:
+def _inside(script: Script, call: Invocation) -> Iterator[Invocation]:
     if script.language == "shell":
         yield from read_command(script.source, Path(call.cwd) if call.cwd else None).invocations
     elif script.language == "sql":
@@ -307,12 +297,12 @@ def _taken(call: Invocation) -> Iterator[tuple[str, str]]:
         yield from ((call.program, path) for path in _TASK_RUNNERS[call.program].paths(call))
 
 
-def _script(language: str, source: str, call: Invocation) -> WrittenScript:
+def _script(language: str, source: str, call: Invocation) -> Script:
     if language in _TASK_RUNNERS and UNKNOWN not in source:
-        return WrittenScript("shell", _TASK_RUNNERS[language].script(source, call))
+        return Script("shell", _TASK_RUNNERS[language].script(source, call))
     if (shebang := _SHEBANG.match(source)) is not None:
         language = language_of(shebang[1]) or language
-    return WrittenScript(language, source)
+    return Script(language, source)
 
 
 def _targets(call: Invocation) -> tuple[str, ...]:

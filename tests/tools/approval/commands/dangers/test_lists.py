@@ -72,6 +72,7 @@ def test_all_that_is_found_in_a_command_is_what_it_was(lines):
 
 
 @pytest.mark.skipif(os.environ.get("GOLDEN_UPDATE") != "1", reason="what is found stays as it is")
+@pytest.mark.timeout(300)
 def test_what_is_found_is_written_anew():
     sections = ("\n".join((label, *map(_told, _listed(label)))) for label in (_ASK, _RUN))
     LISTS.write_text("\n\n".join(sections) + "\n", encoding="utf-8")
