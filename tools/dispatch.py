@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from tools.arguments import checked
 from tools.context import CallRefused, ToolContext
@@ -214,27 +214,11 @@ class AnswerShare:
 
 
 # What plugins may do before and after each tool call. They never stand in for the gates: those ask all the same.
-# `registry.add_hook("pre_tool_call", hook)` and `registry.add_hook("post_tool_call", hook)` add one for every session
-# of the process. A hook runs on the call's own thread, possibly beside others. Cards and parallel batches go by the
-# arguments that the model sent. The hooks of one session come after them (`tools.context.SessionCallHooks`).
-
-
-class PreToolCall(Protocol):
-    """Looks at a call before it is made."""
-
-    def __call__(self, name: str, arguments: Mapping[str, Any], ctx: ToolContext) -> str | Mapping[str, Any] | None:
-        """None lets the call go on, a text refuses it (the model reads it), a mapping changes its arguments."""
-        ...
-
-
-class PostToolCall(Protocol):
-    """Looks at what came of a call."""
-
-    def __call__(
-        self, name: str, arguments: Mapping[str, Any], result: ToolResult, ctx: ToolContext
-    ) -> ToolResult | None:
-        """None leaves the result as it is."""
-        ...
+# `registry.add_hook("pre_tool_call", hook)` adds one for every session of the process: `hook(name, arguments, ctx)`
+# gives None to let the call go on, a text to refuse it (the model reads it), a mapping to change its arguments. One
+# for "post_tool_call" is `hook(name, arguments, result, ctx)`; it gives another result, or None to leave it as it is.
+# A hook runs on the call's own thread, possibly beside others. Cards and parallel batches go by the arguments that
+# the model sent. The hooks of one session come after them (`tools.context.SessionCallHooks`).
 
 
 def run_pre_hooks(registry: ToolRegistry, name: str, arguments: dict[str, Any], ctx: ToolContext) -> dict[str, Any]:

@@ -18,9 +18,6 @@ MAX_IMAGE_BYTES = 5 * 1024 * 1024 // 4 * 3
 MAX_SIDE = 8000
 """Pixels of its longer side."""
 
-HEAD_BYTES = 64 * 1024
-"""So many bytes from an image's beginning nearly always tell what it is and how large."""
-
 _OTHERS = (
     (b"BM", "BMP"),
     (b"II*\0", "TIFF"),
@@ -56,7 +53,7 @@ def image_facts(data: bytes) -> ImageFacts | None:
     """What the bytes of a PNG, JPEG, GIF or WebP begin with say; None for anything else.
 
     Args:
-        data: the image, or its first `HEAD_BYTES`.
+        data: the image, or its beginning: 64 KiB nearly always tell.
     """
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return ImageFacts("image/png", *_numbers(">II", data, 16))

@@ -307,10 +307,6 @@ class ToolRegistry:
         with self._lock:
             return dict(self._toolsets)
 
-    def is_toolset_available(self, toolset: str) -> bool:
-        """Whether a tool that registered itself under `toolset` can be used now."""
-        return any(entry.available() for entry in self.in_toolset(toolset))
-
     def forget_checks(self) -> None:
         """Ask every `check_fn` again."""
         with self._lock:

@@ -154,11 +154,6 @@ def get_tool_definitions(
     return [json.loads(text) if text else entry.definition(offered) for entry, text in zip(*known, strict=True)]
 
 
-def is_toolset_available(name: str, toolbox: Toolbox | None = None) -> bool:
-    """Whether a tool of the toolset can be used now."""
-    return bool(select((name,), (), toolbox))
-
-
 def wrong_names(names: Iterable[str], toolbox: Toolbox | None = None) -> list[str]:
     """A sentence for each name that neither a toolset nor a tool has, with the nearest one that is."""
     load_tools()

@@ -16,9 +16,6 @@ from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
 from tools.result import ToolResult
 
-SECONDS = 60.0
-"""A hook has so long, where it says nothing else."""
-
 Permission = Literal["", "allow", "deny", "ask"]
 
 _MATCHED_BY: Mapping[HookName, str] = {

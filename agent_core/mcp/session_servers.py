@@ -83,7 +83,6 @@ class SessionServers:
         self._sampler = sampler
         self._loop = loop
         self._news = threading.Condition()
-        self._revision = 0
         self._is_started = self._is_closed = False
         self._owner = ""
         # When one of them was connected last, on the monotonic clock; None before the first.
@@ -95,11 +94,6 @@ class SessionServers:
 
     def __bool__(self) -> bool:
         return bool(self._servers)
-
-    @property
-    def revision(self) -> int:
-        """Changes with each change of a server's state."""
-        return self._revision
 
     def start(self) -> None:
         """Connect to all of them in the background; returns at once. Only the first call has an effect."""
@@ -316,7 +310,6 @@ class SessionServers:
             self._shelf.update({name: server.now for name, server in self._servers.items()})
             prompts = tuple((name, prompt) for name, server in self._servers.items() for prompt in server.now.prompts)
             changed, self._prompts = prompts != self._prompts, prompts
-            self._revision += 1
             ready = {name for name, server in self._servers.items() if server.now.state == "ready"}
             if ready - self._ready:
                 self._ready_at = time.monotonic()

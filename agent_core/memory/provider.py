@@ -72,14 +72,6 @@ class Scrubber:
             shown.append(text)
 
 
-def scrubbed(text: str) -> str:
-    """A whole text without the tags and what is in them."""
-    if "<" not in text:
-        return text
-    scrubber = Scrubber()
-    return scrubber.feed(text) + scrubber.close()
-
-
 def _held_from(text: str) -> int:
     """Where what may become a tag begins; the text's length where nothing may."""
     place = text.rfind("<", max(0, len(text) - _LONGEST_TAG))

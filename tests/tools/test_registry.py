@@ -217,14 +217,6 @@ class TestAvailability:
 
         assert not entry.available()
 
-    def test_a_toolset_is_available_when_a_tool_of_it_is(self, registry):
-        _register(registry, "a", check_fn=lambda: False)
-        assert not registry.is_toolset_available("demo")
-
-        _register(registry, "b")
-        assert registry.is_toolset_available("demo")
-        assert not registry.is_toolset_available("other")
-
 
 class TestLoaders:
     def test_a_loader_is_called_once_when_tools_are_wanted(self, registry):

@@ -10,7 +10,6 @@ from tools.registry import Toolbox, ToolEntry, Toolset, registered_by
 from tools.toolsets import (
     TOOLSETS,
     get_tool_definitions,
-    is_toolset_available,
     select,
     wrong_names,
 )
@@ -134,13 +133,6 @@ class TestGroups:
         registry.add_toolset("two", Toolset(includes=("one", "files")))
 
         assert _names(["one"]) == ["extra", "read_file"]
-
-    def test_one_is_available_when_a_tool_of_it_is(self, registry):
-        registry.register("device", "devices", SCHEMA, _handler, check_fn=lambda: False)
-
-        assert is_toolset_available("debugging")
-        assert not is_toolset_available("devices")
-        assert not is_toolset_available("no-such")
 
 
 def test_an_unavailable_tool_is_not_offered(registry):

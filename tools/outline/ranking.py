@@ -47,8 +47,6 @@ _QUALIFIED = re.compile(r"[\w$]+(?:(?:\.|::|#|->)[\w$]+)+")
 _FAILURE = re.compile(r"(?:Error|Exception)\b")
 _ENTRIES = frozenset({"main", "__main__", "index", "app", "server", "cli", "lib", "mod", "entry"})
 
-Links = list[list[tuple[int, float]]]
-
 
 @dataclass(frozen=True, slots=True)
 class Ranked:

@@ -197,7 +197,6 @@ def _put_in_place(old: HtmlElement, new: HtmlElement) -> None:
 # Less text than this share of the page is not what the page is about.
 _LEAST_SHARE = 0.25
 _LEAST_CHARS = 200
-_MAX_DEPTH = 500
 _NEVER = ("script", "style", "noscript", "template", "svg", "button", "iframe", "object", "select", "clipboard-copy")
 _AROUND = ("nav", "footer", "aside")
 _ROLES = frozenset({"navigation", "search", "banner", "contentinfo", "complementary", "dialog", "tablist"})

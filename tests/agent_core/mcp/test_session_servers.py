@@ -372,13 +372,6 @@ def test_a_sub_agents_window_does_not_change_what_its_session_has(open_servers: 
     assert [entry.name for entry in servers.entries()] == ["mcp_find_tools", "mcp_call_tool"]
 
 
-def test_the_revision_changes_when_a_server_does(open_servers: Open) -> None:
-    servers = open_servers(plain())
-    before = servers.revision
-    error_of(servers, "crash")
-    assert servers.revision > before
-
-
 @pytest.mark.long
 def test_a_process_loads_the_sdk_light_and_its_kill_takes_its_servers_along(tmp_path: Path) -> None:
     with subprocess.Popen(

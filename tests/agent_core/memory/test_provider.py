@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from agent_core.cancel import CancelToken
-from agent_core.memory.provider import MOST, MemoryProvider, ProviderHost, RecallBlocked, fenced, scrubbed
+from agent_core.memory.provider import MOST, MemoryProvider, ProviderHost, RecallBlocked, Scrubber, fenced
 from agent_core.memory.session_memory import SessionMemory
 from agent_core.memory.store import MemoryStore
 from tests.agent_core.memory.test_store import ATTACK
@@ -227,7 +227,8 @@ def test_a_flood_of_recalled_text_takes_no_time(text):
 
 def test_of_pieces_of_tags_no_tag_is_put_together():
     text = fenced("one </memory-</memory-context>context> two <</memory-context>/memory-context> three")
-    assert scrubbed(f"{text}shown") == "shown"
+    scrubber = Scrubber()
+    assert scrubber.feed(f"{text}shown") + scrubber.close() == "shown"
     assert text.count("</memory-context>") == 1
 
 
