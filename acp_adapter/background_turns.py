@@ -24,7 +24,8 @@ from tools.agent_ports import Field, PersonQuestion
 from tools.errors import ToolInterrupted
 
 if TYPE_CHECKING:
-    from acp_adapter.session import RunBlocking, SessionManager, SessionState
+    from acp_adapter.session import SessionManager, SessionState
+    from acp_adapter.workers import Workers
     from agent_core.factory import AgentFactory
 
 log = logging.getLogger(__name__)
@@ -42,12 +43,10 @@ class Attendant:
         run_own: runs a turn of a session's own.
     """
 
-    def __init__(
-        self, factory: AgentFactory, sessions: SessionManager, run_blocking: RunBlocking, run_own: RunOwn
-    ) -> None:
+    def __init__(self, factory: AgentFactory, sessions: SessionManager, workers: Workers, run_own: RunOwn) -> None:
         self._factory = factory
         self._sessions = sessions
-        self._blocking = run_blocking
+        self._workers = workers
         self._run_own = run_own
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -120,7 +119,7 @@ class Attendant:
 
     async def _settings(self) -> BackgroundPart:
         try:
-            return (await self._blocking(self._factory.settings)).background
+            return (await self._workers.run(self._factory.settings)).background
         except SettingsError:  # it is told with the next prompt
             return BackgroundPart(turns="never")
 
@@ -137,7 +136,7 @@ class Attendant:
             return answer.outcome == "answered" and answer.values.get(_GO_ON) is True
 
         try:
-            agreed = await self._blocking(ask)
+            agreed = await self._workers.run(ask)
         except (ToolInterrupted, HermesError):
             return False
         finally:

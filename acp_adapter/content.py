@@ -228,43 +228,25 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """A `resource_link` block (ACP v1, content). What the client says of the target is for people, not to rely on.
-
-    Attributes:
-        name, title, mime: as the client told them; '' where it did not.
-        size: in bytes.
-        lines: first and last line that are meant, from 1; None for all of it.
-    """
-
-    uri: str
-    name: str
-    title: str = ""
-    mime: str = ""
-    size: int | None = None
-    lines: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Draft:
     """A prompt's pieces in the order given."""
 
-    pieces: tuple[Part | Link, ...]
+    pieces: tuple[Part | SaidLink, ...]
 
     @property
-    def links(self) -> tuple[Link, ...]:
+    def links(self) -> tuple[SaidLink, ...]:
         """The links, in the order given."""
-        return tuple(piece for piece in self.pieces if isinstance(piece, Link))
+        return tuple(piece for piece in self.pieces if isinstance(piece, SaidLink))
 
     def named(self) -> Content:
         """The prompt with each link named and nothing read."""
         return self.with_links(lambda link: [text_part(named_only(link.name or link.title, link.uri))])
 
-    def with_links(self, read: Callable[[Link], Iterable[Part]]) -> Content:
+    def with_links(self, read: Callable[[SaidLink], Iterable[Part]]) -> Content:
         """The prompt with what `read` gives in the place of each link: text alone, or parts if there are others."""
         parts: list[Part] = []
         for piece in self.pieces:
-            if isinstance(piece, Link):
+            if isinstance(piece, SaidLink):
                 parts.extend(read(piece))
             else:
                 parts.append(piece)
@@ -345,7 +327,7 @@ def to_draft(said: Sequence[SaidPart]) -> Draft:
         RequestError: there is nothing in it, or an attachment cannot be read or is too large.
     """
     pieces = tuple(_piece(part) for part in said)
-    if not any(isinstance(piece, Link) or piece["type"] != "text" or piece["text"].strip() for piece in pieces):
+    if not any(isinstance(piece, SaidLink) or piece["type"] != "text" or piece["text"].strip() for piece in pieces):
         raise RequestError("The prompt is empty. Send at least one content block with something in it.")
     return Draft(pieces)
 
@@ -355,7 +337,7 @@ def with_text(said: Sequence[SaidPart], text: str) -> tuple[SaidPart, ...]:
     return SaidText(text), *(part for part in said if not isinstance(part, SaidText))
 
 
-def _piece(part: SaidPart) -> Part | Link:
+def _piece(part: SaidPart) -> Part | SaidLink:
     match part:
         case SaidText():
             return _text(part.text)
@@ -364,15 +346,9 @@ def _piece(part: SaidPart) -> Part | Link:
         case SaidAudio():
             return _audio(part)
         case SaidLink():
-            return _link(part)
+            return part
         case SaidDocument():
             return _attached(part)
-
-
-def _link(part: SaidLink) -> Link:
-    return Link(
-        uri=part.uri, name=part.name, title=part.title, mime=part.mime_type, size=part.size, lines=lines_of(part.uri)
-    )
 
 
 def _attached(part: SaidDocument) -> Part:

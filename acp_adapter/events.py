@@ -141,12 +141,17 @@ class Outbox:
             if self._closed:
                 return
             self._put += 1
-            for each in self._fitting(event):
+            for each in (event,) if self._room is None else self._fitting(event, self._room):
                 self._take(each, self._put)
-            starts, is_carried = bool(self._queue) and self._claim_flush(), self._is_carried(event)
-        if starts and is_carried:
+            before, self._came = self._came, self._clock()
+            if self._flushing or self._held or not self._queue:
+                return
+            self._flushing = True
+        # Its worker carries what would merge with nothing, and text that nothing came shortly before.
+        alone = isinstance(event, _Streamed) and self._came - before >= _ALONE_SECONDS
+        if (alone or isinstance(event, _Told)) and threading.get_ident() != self._loop_thread:
             self._flush()
-        elif starts:
+        else:
             self._loop.call_soon_threadsafe(self._flush)
 
     def wait_for_space(self, token: CancelToken) -> None:
@@ -164,7 +169,8 @@ class Outbox:
         """The editor knows the session now; on the loop."""
         with self._condition:
             self._held = False
-            starts = bool(self._queue) and self._claim_flush()
+            starts = bool(self._queue) and not self._flushing
+            self._flushing = self._flushing or starts
         if starts:
             self._flush()
 
@@ -181,7 +187,7 @@ class Outbox:
             waiting, self._queue = self._queue, deque()
             for pending in waiting:
                 self._waiting -= pending.size
-                for event in self._fitting(pending.rest()):
+                for event in self._fitting(pending.rest(), self._room or 0):
                     self._take(event, pending.number)
             self._condition.notify_all()
 
@@ -216,37 +222,17 @@ class Outbox:
             self._queue.append(_Pending(event, number))
         self._waiting += _size(event)
 
-    def _fitting(self, event: SessionEvent) -> tuple[SessionEvent, ...]:
-        """What is sent of an event: all of it, unless a cancel hurries and there is no room left for its text."""
-        if self._room is None:
+    def _fitting(self, event: SessionEvent, room: int) -> tuple[SessionEvent, ...]:
+        """What is sent of an event when a cancel hurries: all but text that there is no room for."""
+        if not isinstance(event, _Streamed) or len(event.text) <= room:
+            self._room = room - (len(event.text) if isinstance(event, _Streamed) else 0)
             return (event,)
-        size = _told(event)
-        if size <= self._room:
-            self._room -= size
-            return (event,)
-        kept: tuple[SessionEvent, ...] = ()
-        if isinstance(event, _Streamed) and self._room:
-            kept, self._room = (replace(event, text=event.text[: self._room]),), 0
+        kept = (replace(event, text=event.text[:room]),) if room else ()
+        self._room = 0
         if self._has_left_out:
             return kept
         self._has_left_out = True
         return (*kept, Noticed(f"{secrets.token_hex(8)}-notice-1", LEFT_OUT))
-
-    def _claim_flush(self) -> bool:
-        if self._flushing or self._held:
-            return False
-        self._flushing = True
-        return True
-
-    def _is_carried(self, event: SessionEvent) -> bool:
-        """Whether its worker carries it: what would merge with nothing, and text that nothing came shortly before."""
-        before, self._came = self._came, self._clock()
-        if isinstance(event, _Streamed) and self._came - before < _ALONE_SECONDS:
-            return False
-        return isinstance(event, _Streamed | _Told) and not self._on_loop()
-
-    def _on_loop(self) -> bool:
-        return threading.get_ident() == self._loop_thread
 
     def _notify_space(self) -> None:
         with self._condition:
@@ -278,7 +264,7 @@ class Outbox:
             goes_on = self._flushing = bool(self._queue)
             is_awaited = self._draining > 0
             self._condition.notify_all()
-        if self._on_loop():
+        if threading.get_ident() == self._loop_thread:
             self._news.set()
         elif is_awaited:
             self._loop.call_soon_threadsafe(self._news.set)
@@ -349,11 +335,6 @@ def _size(event: SessionEvent) -> int:
         case ToolFinished(arguments=arguments, result=result):
             return _EVENT_SIZE + _length(arguments.values()) + _length_of(result)
     return _EVENT_SIZE
-
-
-def _told(event: SessionEvent) -> int:
-    """How many characters of an event need not reach the editor: how a call has ended, and what it did, has to."""
-    return len(event.text) if isinstance(event, _Streamed) else 0
 
 
 def _length_of(result: ToolResult) -> int:
@@ -467,10 +448,16 @@ class EventBridge:
         # Whether the turn is one of the stored conversation.
         self.has_begun: Callable[[], bool] = lambda: False
 
-    def callbacks(self, ask: Ask | None = None, on_mode: Callable[[str], None] | None = None) -> AgentCallbacks:
+    def callbacks(
+        self,
+        on_tool: Callable[[ToolProgress], None] | None = None,
+        ask: Ask | None = None,
+        on_mode: Callable[[str], None] | None = None,
+    ) -> AgentCallbacks:
         """The listeners to give to the agent for this turn.
 
         Args:
+            on_tool: hears how calls go on, in place of the bridge, which it tells.
             ask: puts a question to the person.
             on_mode: is told of a mode that the agent changed.
         """
@@ -480,7 +467,7 @@ class EventBridge:
             thinking_callback=self.on_note,
             tool_gen_callback=self.on_tool_begun,
             tool_args_callback=None if self._hold is None else self.on_tool_arguments,
-            tool_progress_callback=self.on_tool,
+            tool_progress_callback=on_tool or self.on_tool,
             step_callback=self.on_step,
             message_callback=self.on_message,
             status_callback=self.on_status,
@@ -550,7 +537,7 @@ class EventBridge:
             self._compressing = event if step.state == "running" else None
             return event
 
-        self._tell(show)
+        self._put(show)
         if step.made is not None and step.window:
             self._put(ContextUsed(step.made.tokens_after, step.window, step.session_cost))
 
@@ -565,7 +552,7 @@ class EventBridge:
             self._notices += 1
             return Noticed(f"{self.turn_id}-notice-{self._notices}", text, severity)
 
-        self._tell(notice)
+        self._put(notice)
 
     def on_message(self, message: Message) -> None:
         """A message is complete: the next text belongs to another."""
@@ -579,7 +566,7 @@ class EventBridge:
     def on_tool_begun(self, call_id: str, name: str) -> None:
         """The model begins a tool call."""
         if self._hold is None:
-            self._tell(lambda: self._announced(call_id, name))
+            self._put(lambda: self._announced(call_id, name))
         else:
             held = self._held[call_id] = HeldCall(name)
             held.forget = self._hold(lambda: self._show_held(call_id))
@@ -592,7 +579,7 @@ class EventBridge:
 
     def on_tool(self, progress: ToolProgress) -> None:
         """A tool call goes on."""
-        self._tell(lambda: self._progress(progress))
+        self._put(lambda: self._progress(progress))
 
     def on_terminal(self, call_id: str, terminal_id: str) -> None:
         """A tool call's command runs in a terminal of the editor's."""
@@ -604,21 +591,29 @@ class EventBridge:
             card.in_terminal = True
             return TerminalShown(call_id, terminal_id)
 
-        self._tell(show)
+        self._put(show)
 
     def close(self) -> None:
         """The turn is over for the editor: make its cards final and drop what comes later."""
         with self._lock:
             self._closed = True
+            last: list[SessionEvent] = []
             if self._compressing is not None:
-                self._show(replace(self._compressing, state="cancelled"))
+                last.append(replace(self._compressing, state="cancelled"))
             held, self._held = self._held, {}
             for call in held.values():
                 call.forget()
             cards, self._cards = self._cards, {}
             for call_id, card in cards.items():
                 result = with_tail(ToolResult(INTERRUPTED_RESULT, failed=True), card.tail)
-                self._show(self._finished(call_id, card, result))
+                last.append(
+                    ToolFinished(
+                        call_id, card.name, card.arguments, card.cwd, result, card.runs, card.in_terminal, card.by
+                    )
+                )
+            for event in last:
+                self._journal.record(event)
+                self._outbox.put(event)
 
     def _announced(self, call_id: str, name: str, arguments: Mapping[str, object] | None = None) -> SessionEvent:
         self._cards[call_id] = _Card(name, cwd=self._cwd)
@@ -632,7 +627,7 @@ class EventBridge:
             held.forget()
             return self._announced(call_id, held.name, held.arguments)
 
-        self._tell(show)
+        self._put(show)
 
     def _progress(self, progress: ToolProgress) -> SessionEvent | None:
         call_id = progress.call_id
@@ -657,11 +652,6 @@ class EventBridge:
                 result = with_tail(result, card.tail)
                 return ToolFinished(call_id, name, arguments, card.cwd, result, ran, card.in_terminal, card.by)
 
-    def _finished(self, call_id: str, card: _Card, result: ToolResult) -> ToolFinished:
-        return ToolFinished(
-            call_id, card.name, card.arguments, card.cwd, result, card.runs, card.in_terminal, card.by
-        )
-
     def _output(self, call_id: str, card: _Card, text: str) -> SessionEvent | None:
         card.tail = tail_of(card.tail + text)
         event = ToolOutput(call_id, text, card.tail, card.name, card.arguments)
@@ -678,16 +668,13 @@ class EventBridge:
     def _message_id(self, kind: str = "message") -> str:
         return f"{self.turn_id}-{kind}-{self._message}"
 
-    def _put(self, event: SessionEvent) -> None:
-        self._tell(lambda: event)
-
-    def _tell(self, make: Callable[[], SessionEvent | None]) -> None:
-        """Add what `make` gives. Both happen under the lock, so that `close` comes wholly before or after them."""
+    def _put(self, event: SessionEvent | Callable[[], SessionEvent | None]) -> None:
+        """Show and take down an event, or the one that is made. All happens under the lock, so that `close` comes
+        wholly before or after it.
+        """
         self._outbox.wait_for_space(self._token)
         with self._lock:
-            if not self._closed and (event := make()) is not None:
-                self._show(event)
-
-    def _show(self, event: SessionEvent) -> None:
-        self._journal.record(event)
-        self._outbox.put(event)
+            made = None if self._closed else event() if callable(event) else event
+            if made is not None:
+                self._journal.record(made)
+                self._outbox.put(made)

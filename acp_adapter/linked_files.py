@@ -13,7 +13,6 @@ from acp_adapter.content import (
     MIB,
     Draft,
     Limits,
-    Link,
     NotLocal,
     Place,
     attached,
@@ -25,6 +24,7 @@ from acp_adapter.content import (
     text_part,
 )
 from agent_core.callbacks import CallFinished, CallRequested, CallRunning, ToolProgress
+from agent_core.events import SaidLink
 from agent_core.messages import Content, Part
 from tools.approval.actions import Action
 from tools.approval.sensitive import why_sensitive
@@ -112,7 +112,7 @@ class Reading:
     language: str | None = None
 
 
-def read_link(link: Link, place: Place, ctx: ToolContext, room: Room) -> Reading:
+def read_link(link: SaidLink, place: Place, ctx: ToolContext, room: Room) -> Reading:
     """What `place` holds, bounded; `room` becomes smaller by it.
 
     Raises:
@@ -130,7 +130,7 @@ def read_link(link: Link, place: Place, ctx: ToolContext, room: Room) -> Reading
     return _as_text(link, place, text, note, room, kind="directory")
 
 
-def _file(link: Link, place: Place, stream: BinaryIO, ctx: ToolContext, room: Room) -> Reading:
+def _file(link: SaidLink, place: Place, stream: BinaryIO, ctx: ToolContext, room: Room) -> Reading:
     kind = _kind(stream.read(_HEAD))
     stream.seek(0)
     if kind:
@@ -169,7 +169,7 @@ def _note(place: Place, page: Page, end: int, last: int) -> str:
     return " ".join(notes)
 
 
-def _as_text(link: Link, place: Place, text: str, note: str, room: Room, **facts: str) -> Reading:
+def _as_text(link: SaidLink, place: Place, text: str, note: str, room: Room, **facts: str) -> Reading:
     _check_room(place.path, room)
     # A symbol's name, or whatever else the person saw, where it says more than the path.
     name = link.name if link.name not in {place.path.name, link.uri, str(place.path)} else ""
@@ -283,7 +283,7 @@ class _Links:
         self._made: dict[Path, _Call] = {}
         self._read: set[Place] = set()
 
-    def part_of(self, link: Link) -> list[Part]:
+    def part_of(self, link: SaidLink) -> list[Part]:
         """What stands in the link's place."""
         try:
             place = place_of(link.uri)
@@ -303,7 +303,7 @@ class _Links:
         except ToolError as problem:
             return [_unread(link, _reason(problem, place))]
 
-    def _first(self, link: Link, place: Place) -> Part:
+    def _first(self, link: SaidLink, place: Place) -> Part:
         call = self._made[place.path] = _Call(self._calls, f"{self._calls.turn_id}-link-{len(self._made) + 1}", place)
         try:
             reading = read_link(link, place, call.context, self._room)
@@ -316,7 +316,7 @@ class _Links:
         call.finish(_result(reading, place))
         return reading.part
 
-    def _again(self, link: Link, place: Place, call: _Call) -> Part:
+    def _again(self, link: SaidLink, place: Place, call: _Call) -> Part:
         """Other lines of a file that has its card. Who has said no is not asked again."""
         if call.refusal is not None:
             raise call.refusal
@@ -339,7 +339,7 @@ def _result(reading: Reading, place: Place) -> ToolResult:
     return ok({"path": shown_path(place.path)}, shown, path=shown_path(place.path), **line)
 
 
-def _unread(link: Link, why: str) -> Part:
+def _unread(link: SaidLink, why: str) -> Part:
     return text_part(not_read(link.name, link.uri, why))
 
 

@@ -21,7 +21,8 @@ from acp_adapter.options import (
     offered_options,
     parse_mode,
 )
-from acp_adapter.session import RunBlocking, SessionManager, SessionState
+from acp_adapter.session import SessionManager, SessionState
+from acp_adapter.workers import Workers
 from agent_core.config import ConfigSource, Configuration
 from agent_core.errors import AuthRequired, HermesError, RequestError, SettingsError, StoreError
 from agent_core.events import ModeChanged, OptionsOffered
@@ -206,14 +207,14 @@ class Chooser:
         factory: AgentFactory,
         config: ConfigSource,
         sessions: SessionManager,
-        run_blocking: RunBlocking,
+        workers: Workers,
         *,
         quiet: float = QUIET_SECONDS,
     ) -> None:
         self._factory = factory
         self._config = config
         self._sessions = sessions
-        self._run_blocking = run_blocking
+        self._workers = workers
         self._lists = ModelLists(config.home)
         self._renewal = Renewal(self._lists)
         self._quiet = quiet
@@ -227,7 +228,7 @@ class Chooser:
         Raises:
             SettingsError: the settings cannot be read.
         """
-        return await self._run_blocking(lambda: self.offered(session, everything=False))
+        return await self._workers.run(lambda: self.offered(session, everything=False))
 
     def offered(self, session: SessionState, *, everything: bool = True) -> tuple[Option, ...]:
         """The same on a worker thread; with `everything` all models, however many there are.
@@ -273,7 +274,7 @@ class Chooser:
             if option_id == MODE:
                 await self._take_mode(session, parse_mode(value))
             else:
-                await self._take(session, await self._run_blocking(checked))
+                await self._take(session, await self._workers.run(checked))
             options = await self.options(session)
             if announced and session.choices != before:
                 session.outbox.put(OptionsOffered(options))
@@ -313,7 +314,7 @@ class Chooser:
         self._waiting.cancel()
         self._waiting = None
         loop = asyncio.get_running_loop()
-        self._renewing = asyncio.ensure_future(self._run_blocking(lambda: self.renew(loop)))
+        self._renewing = asyncio.ensure_future(self._workers.run(lambda: self.renew(loop)))
 
     def renew(self, loop: asyncio.AbstractEventLoop) -> None:
         """Ask the servers whose models are not known, or not as of today, and show what is new; on a worker. The
@@ -376,7 +377,7 @@ class Chooser:
         if session.agent is not None and session.agent.is_running:
             return
         try:
-            await self._run_blocking(lambda: self._factory.sessions.refuse_held(session.id, "changed"))
+            await self._workers.run(lambda: self._factory.sessions.refuse_held(session.id, "changed"))
         except StoreError:
             log.info("whether session %s is in use elsewhere cannot be seen", session.id, exc_info=True)
 
@@ -401,7 +402,7 @@ class Chooser:
         agent = session.agent
         if agent is not None and (choices.model, choices.effort) != (before.model, before.effort):
             try:
-                await self._run_blocking(lambda: self._factory.switch(agent, choices, used))
+                await self._workers.run(lambda: self._factory.switch(agent, choices, used))
             except BaseException:
                 session.choices = before
                 raise
@@ -411,7 +412,7 @@ class Chooser:
         if mode is not None:
             session.outbox.put(ModeChanged(mode))
         library = self._factory.sessions
-        await self._run_blocking(lambda: library.remember(session.id, mode=choices.mode, options=choices.stored()))
+        await self._workers.run(lambda: library.remember(session.id, mode=choices.mode, options=choices.stored()))
 
 
 def _on(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:

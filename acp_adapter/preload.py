@@ -108,10 +108,10 @@ class AheadOfSdk:
     async def _serve(self) -> None:
         """Take up what comes until something needs the SDK; behind that, only look for cancels and for the end."""
         while (message := await self._transport.peek()) is not None and self._takes(message):
-            self._transport.take()
+            self._transport.inbox.take()
         self._needed.set()
         seen = 0
-        while None not in (waiting := await self._transport.waiting(seen)):
+        while None not in (waiting := await self._transport.inbox.waiting(seen)):
             seen += len(waiting)
             if any(message is not None and self._is_cancel(message) for message in waiting):
                 # It stays where it is: the prompts in front of it are still to come.
@@ -169,8 +169,7 @@ class Warming:
     Attributes:
         executor: whose threads load.
         is_prompted: whether a prompt runs.
-        look_again: is called when the first prompt has all it needs, `on_loaded` when all is loaded, and then
-            `and_then`, on the loop.
+        look_again: is called when the first prompt has all it needs, `on_loaded` when all is loaded.
         pause: seconds until it is looked again whether a prompt that was sent at once is over; ten times at most.
     """
 
@@ -179,7 +178,6 @@ class Warming:
     is_prompted: Callable[[], bool]
     on_loaded: Callable[[], None]
     look_again: Callable[[asyncio.AbstractEventLoop], None]
-    and_then: Callable[[], None] = lambda: None
     pause: float = 0.1
     _begun: bool = False
 
@@ -207,30 +205,20 @@ class Warming:
             loop.call_later(self.pause, self._go_on, loop, looks - 1)
             return
         with contextlib.suppress(RuntimeError):  # the process ends
-            self.executor.submit(self._for_calls, loop)
+            self.executor.submit(self._for_calls)
 
-    def _for_calls(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _for_calls(self) -> None:
         try:
             self.factory.warm_calls()
-            _load_sdk()
+            from acp_adapter.sdk import rehearse_prompt  # noqa: PLC0415 - not before a prompt that was sent at once
+
             # Under a prompt, what is needed completes itself.
             if not self.is_prompted():
-                _rehearse_prompt()
+                rehearse_prompt()
                 complete_all()
         except Exception:  # whoever needs it first meets it again
             log.exception("what the first calls need could not be loaded")
         self.on_loaded()
-        _soon(loop, self.and_then)
-
-
-def _load_sdk() -> None:
-    import acp_adapter.sdk  # noqa: F401, PLC0415 - not before the first prompt, if that was sent at once
-
-
-def _rehearse_prompt() -> None:
-    from acp_adapter.sdk import rehearse_prompt  # noqa: PLC0415 - the same
-
-    rehearse_prompt()
 
 
 def _soon(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:

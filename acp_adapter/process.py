@@ -226,7 +226,7 @@ def _run_agent(transport: Transport, config: ConfigSource, greeting: Greeting, e
     gc.set_threshold(_OBJECTS_WHILE_LOADING)
     gc.enable()
     sys.setswitchinterval(_TURN_WHILE_LOADING)
-    asyncio.run(serve(transport, config, greeting, ending, on_loaded=_settle))
+    asyncio.run(serve(transport, config, greeting, ending=ending, on_loaded=_settle))
 
 
 def _load_server() -> None:

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import itertools
 import logging
-import threading
-from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from acp_adapter.auth import check_method
 from acp_adapter.capabilities import client_name, read_capabilities
-from acp_adapter.commands.run import offered, refresh_offer
+from acp_adapter.commands.run import refresh_offer
 from acp_adapter.content import Block, to_said
 from acp_adapter.jsonrpc import RequestMeta, logged_error
 from acp_adapter.option_changes import Chooser
 from acp_adapter.options import option_list
 from acp_adapter.preload import AheadOfSdk, Warming
-from acp_adapter.projection import list_result, replay_params, updates_of
-from acp_adapter.rehearsals import Rehearsals
-from acp_adapter.session import Place, RunBlocking, SessionManager, SessionState, Ticket
+from acp_adapter.projection import list_result, replay_params
+from acp_adapter.session import Place, SessionManager, SessionState, Ticket
 from acp_adapter.startup import (
     Greeting,
     SessionSeed,
@@ -36,110 +31,25 @@ from acp_adapter.startup import (
     session_result,
 )
 from acp_adapter.transport import Transport
-from acp_adapter.turn import Prompting, steer
+from acp_adapter.turn import Prompting
+from acp_adapter.workers import Workers
 from agent_core.activity import Doing
 from agent_core.background_tasks import TaskInfo
 from agent_core.cancel import CancelToken
 from agent_core.config import ConfigSource
 from agent_core.errors import HermesError, RequestError
-from agent_core.events import CommandsOffered, SessionEvent
 from agent_core.factory import AgentFactory
-from agent_core.rehearsing import Rehearsed
 from agent_core.settings.options import Option
 
 if TYPE_CHECKING:
     from acp_adapter.sdk import Client
 
 
-# Threads for what would block the event loop.
-
-_IDLE_SECONDS = 10.0
-
-_T = TypeVar("_T")
-
-
-class Workers(Executor):
-    """At most `most` threads. What finds all of them at work waits for one, in order.
-
-    A thread that has had nothing to do for `idle_seconds` ends, and with it what it kept for itself. None of them
-    keeps the process from ending.
-
-    Attributes:
-        idle: how many wait for something to do.
-    """
-
-    def __init__(self, most: int, name: str, idle_seconds: float = _IDLE_SECONDS) -> None:
-        self._most = most
-        self._name = name
-        self._idle_seconds = idle_seconds
-        self._condition = threading.Condition()
-        self._queue: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
-        self._numbers = itertools.count(1)
-        self._threads = self.idle = 0
-
-    def submit(self, fn: Callable[..., _T], /, *args: Any, **kwargs: Any) -> Future[_T]:
-        """As in `Executor`."""
-        future: Future[_T] = Future()
-        with self._condition:
-            self._queue.append((future, lambda: fn(*args, **kwargs)))
-            if self.idle >= len(self._queue) or self._threads >= self._most:
-                self._condition.notify()
-                return future
-            self._threads += 1
-        self._begin()
-        return future
-
-    async def run(self, function: Callable[[], _T]) -> _T:
-        """Run `function` on one of the threads and await its result, on the loop."""
-        return await asyncio.get_running_loop().run_in_executor(self, function)
-
-    def rest(self) -> None:
-        """From now on no thread waits for more to do. What still comes is done all the same."""
-        with self._condition:
-            self._idle_seconds = 0.0
-            self._condition.notify_all()
-
-    def _begin(self) -> None:
-        try:
-            threading.Thread(target=self._run, name=f"{self._name}_{next(self._numbers)}", daemon=True).start()
-        except RuntimeError:  # the system gives no more threads: those that are there will come to it
-            with self._condition:
-                self._threads -= 1
-                if not self._threads:
-                    self._queue.pop()
-                    raise
-
-    def _run(self) -> None:
-        while (work := self._next()) is not None:
-            _do(*work)
-            del work  # nothing of it is kept while the next is waited for
-
-    def _next(self) -> tuple[Future[Any], Callable[[], Any]] | None:
-        with self._condition:
-            self.idle += 1
-            self._condition.wait_for(lambda: self._queue or not self._idle_seconds, self._idle_seconds)
-            self.idle -= 1
-            if self._queue:
-                return self._queue.popleft()
-            self._threads -= 1
-            return None
-
-
-def _do(future: Future[Any], function: Callable[[], Any]) -> None:
-    if not future.set_running_or_notify_cancel():
-        return
-    try:
-        result = function()
-    except BaseException as problem:  # noqa: BLE001 - whoever awaits it hears of it
-        future.set_exception(problem)
-    else:
-        future.set_result(result)
-
-
 # Methods beside the SDK's: those of the protocol that it does not route, the community's, and our own.
 
 Params = Mapping[str, Any]
 Json = dict[str, Any]
+_T = TypeVar("_T")
 Submit = Callable[[str, str], Awaitable[None]]
 
 DELETE, LOGOUT = "session/delete", "logout"
@@ -150,9 +60,7 @@ ACTIVITY, TASKS = "hermes/session/activity", "hermes/session/tasks"
 class Extensions:
     """The methods by name, without the underscore that those outside the protocol have on the wire."""
 
-    def __init__(
-        self, factory: AgentFactory, sessions: SessionManager, run_blocking: RunBlocking, submit: Submit
-    ) -> None:
+    def __init__(self, factory: AgentFactory, sessions: SessionManager, workers: Workers, submit: Submit) -> None:
         """Make it.
 
         Args:
@@ -160,7 +68,7 @@ class Extensions:
         """
         self._factory = factory
         self._sessions = sessions
-        self._run_blocking = run_blocking
+        self._workers = workers
         self._submit = submit
         self.methods: Mapping[str, Callable[[Params], Awaitable[Json]]] = {
             DELETE: self._delete,
@@ -178,7 +86,7 @@ class Extensions:
 
     async def _logout(self, params: Params) -> Json:  # noqa: ARG002 - every method has the same form
         """ACP `logout`: sessions that are open go on, no other one is opened."""
-        await self._run_blocking(self._factory.sign_out)
+        await self._workers.run(self._factory.sign_out)
         return {}
 
     async def _rewind(self, params: Params) -> Json:
@@ -191,7 +99,7 @@ class Extensions:
                 library,
                 session,
                 params,
-                self._run_blocking,
+                self._workers.run,
                 notes,
                 turn=session.turn,
                 is_prompted=bool(session.tickets),
@@ -243,7 +151,7 @@ class Extensions:
             return {"tasks": [task_json(task) for task in tasks], "waiting": news_waiting(self._factory, session)}
 
         try:
-            return await self._run_blocking(told)
+            return await self._workers.run(told)
         finally:
             self._sessions.rest(session)
 
@@ -256,7 +164,7 @@ class Extensions:
         """
         session = await self._sessions.reach(_session_id(params))
         text = _text_of(params.get("prompt"))
-        if steer(session, text):
+        if session.steer(text):
             return {"outcome": "injected"}
         if _wants_to_prompt(params):
             return {"outcome": "promptRequired", "reason": "noRunningTurn"}
@@ -329,6 +237,11 @@ def _method(function: Callable[..., Awaitable[_T]]) -> Callable[..., Coroutine[A
     return method
 
 
+def load_sdk() -> None:
+    """Load the protocol's SDK."""
+    import acp_adapter.sdk  # noqa: F401, PLC0415 - behind the first prompt
+
+
 class HermesACPAgent:
     """The agent side of one ACP connection."""
 
@@ -338,6 +251,7 @@ class HermesACPAgent:
         config: ConfigSource,
         greeting: Greeting,
         on_loaded: Callable[[], None] = lambda: None,
+        load_sdk: Callable[[], None] = load_sdk,
     ) -> None:
         """Take over from the front door: what it has answered is not asked again."""
         self._transport = transport
@@ -345,26 +259,21 @@ class HermesACPAgent:
         self._greeting = greeting
         self._turns = Workers(MAX_TURNS_AT_ONCE, "turn")
         self._requests = Workers(MAX_REQUESTS_AT_ONCE, "request")
-        self._blocking = self._requests.run
         self._factory = AgentFactory(config)
-        self._sessions = SessionManager(self._factory, transport, self._deliver, self._blocking)
+        self._sessions = SessionManager(self._factory, transport, self._requests)
         self._sessions.source, self._sessions.client = greeting.client_name, greeting.client
-        self._chooser = Chooser(self._factory, config, self._sessions, self._blocking)
+        self._chooser = Chooser(self._factory, config, self._sessions, self._requests)
         self._prompting = Prompting(
             self._factory,
             self._turns,
-            self._turns.run,
             self._sessions,
             self._chooser,
-            is_cancelled=transport.is_cancelled,
+            is_cancelled=transport.requests.is_cancelled,
         )
-        self._extensions = Extensions(self._factory, self._sessions, self._blocking, self._prompting.submit)
-        self._rehearsals = Rehearsals(self._factory, self._requests, self._is_prompted, self._sessions.is_live)
-        self._warming = Warming(
-            self._factory, self._turns, self._is_prompted, on_loaded, self._look_again, self._rehearsals.all_loaded
-        )
+        self._extensions = Extensions(self._factory, self._sessions, self._requests, self._prompting.submit)
+        self._warming = Warming(self._factory, self._turns, self._is_prompted, on_loaded, self._look_again)
         first = None if greeting.seed is None else greeting.seed.session_id
-        self.ahead = AheadOfSdk(transport, self._prompting, first, load=_load_sdk, run=self._blocking)
+        self.ahead = AheadOfSdk(transport, self._prompting, first, load=load_sdk, run=self._requests.run)
         transport.on_cancel_request = self._prompting.cancel_request
 
     def on_connect(self, conn: Client) -> None:
@@ -393,7 +302,7 @@ class HermesACPAgent:
     async def authenticate(self, method_id: str, **_: object) -> dict[str, Any]:
         """ACP `authenticate`: succeeds when a usable model is configured; takes back a `logout`."""
         check_method(method_id)
-        await self._blocking(self._factory.sign_in)
+        await self._requests.run(self._factory.sign_in)
         return {}
 
     @_method
@@ -419,11 +328,11 @@ class HermesACPAgent:
         """ACP `session/load`: everything that happened is shown before the answer."""
         session = await self._sessions.restore(session_id, self._place(cwd, hermes_meta))
         try:
-            recalled = await self._blocking(lambda: self._replay(session))
+            await self._requests.run(lambda: self._replay(session))
         except BaseException:
             await self._sessions.give_up(session)
             raise
-        self._start(session, hermes_meta, lambda: self._sessions.begin(session), recalled)
+        self._start(session, hermes_meta, lambda: self._sessions.begin(session))
         return session_choices(await self._chooser.options(session), self._sessions.client)
 
     @_method
@@ -432,7 +341,7 @@ class HermesACPAgent:
     ) -> dict[str, Any]:
         """ACP `session/resume`: as load, and nothing is shown again."""
         session = await self._sessions.restore(session_id, self._place(cwd, hermes_meta))
-        session.outbox.put(_offered(session))
+        session.outbox.put(session.shelf.offer())
         self._start(session, hermes_meta, lambda: self._sessions.begin(session))
         return session_choices(await self._chooser.options(session), self._sessions.client)
 
@@ -443,7 +352,7 @@ class HermesACPAgent:
         """ACP `session/fork` (draft); `_meta.hermes.messageId` names the message that the fork ends with."""
         place = await self._place(cwd, hermes_meta)
         session = await self._sessions.fork(session_id, place, _fork_point(hermes_meta))
-        session.outbox.put(_offered(session))
+        session.outbox.put(session.shelf.offer())
         self._start(session, hermes_meta, session.outbox.release)
         return session_result(session.id, await self._chooser.options(session), self._sessions.client)
 
@@ -456,7 +365,7 @@ class HermesACPAgent:
             place = None if cwd is None else directory_name("cwd", cwd)
             return list_result(archive.page(cwd=place, cursor=cursor, with_empty=mine), place)
 
-        return await self._blocking(listed)
+        return await self._requests.run(listed)
 
     @_method
     async def prompt(
@@ -510,7 +419,6 @@ class HermesACPAgent:
             session.cancel()
         self._factory.sessions.store.put_down()  # before what may hang, or be killed
         self._chooser.close()
-        self._rehearsals.end()
         self._factory.close()
         self._turns.rest()
         self._requests.rest()
@@ -521,7 +429,7 @@ class HermesACPAgent:
 
     async def _open(self, sow: Callable[[], SessionSeed], *, held: bool) -> SessionState:
         session = await self._sessions.open(sow, held=held)
-        session.outbox.put(_offered(session))
+        session.outbox.put(session.shelf.offer())
         self._warm_once(session)
         self._sessions.rest(session)
         if not held:
@@ -558,23 +466,20 @@ class HermesACPAgent:
             self._factory.signed_out.check()
             return Place(check_place(cwd, _listed(meta.directories)), servers)
 
-        return await self._blocking(look)
+        return await self._requests.run(look)
 
-    def _start(
-        self, session: SessionState, meta: RequestMeta, begin: Callable[[], None], recalled: Rehearsed | None = None
-    ) -> None:
+    def _start(self, session: SessionState, meta: RequestMeta, begin: Callable[[], None]) -> None:
         """A session that was made live for a request begins to tell, once the request is answered."""
         self._warm_once(session)
         self._sessions.rest(session)
         self._transport.after_answer(meta.request_id, begin)
-        self._rehearsals.of(session, recalled)
         # Skills are read while the person types.
         self._requests.submit(refresh_offer, session.shelf, session.outbox)
         if session.servers is not None:
             self._transport.after_answer(meta.request_id, session.servers.start)
 
-    def _replay(self, session: SessionState) -> Rehearsed | None:
-        """Show what happened; then, while the person reads, what the next prompt begins with is read."""
+    def _replay(self, session: SessionState) -> None:
+        """Show what happened."""
         library = self._factory.sessions
         transcript = library.archive.story(session.id)
         elsewhere = library.runs_elsewhere(transcript.session)
@@ -582,25 +487,11 @@ class HermesACPAgent:
             transcript,
             session.mode,
             self._sessions.client,
-            _offered(session),
+            session.shelf.offer(),
             runs_elsewhere=elsewhere,
             call_ids=session.call_ids,
         )
         self._transport.pour("session/update", updates)
-        return self._rehearsals.recall(session)
-
-    def _deliver(self, session: SessionState, event: SessionEvent) -> int:
-        position = 0
-        for update in updates_of(event, self._sessions.client):
-            new = session.cards.trim(update)
-            if new is not None:
-                position = self._transport.notify("session/update", {"sessionId": session.id, "update": new})
-        return position
-
-
-def _offered(session: SessionState) -> CommandsOffered:
-    shelf = session.shelf
-    return offered(shelf.commands, shelf.skills, shelf.prompts, shelf.added)
 
 
 def _listed(raw: object) -> Sequence[object]:
@@ -634,17 +525,20 @@ async def serve(
     transport: Transport,
     config: ConfigSource,
     greeting: Greeting,
+    *,
     ending: End | None = None,
     on_loaded: Callable[[], None] = lambda: None,
+    load_sdk: Callable[[], None] = load_sdk,
 ) -> None:
     """Run the agent on `transport` until the client is gone.
 
     Args:
         ending: of the process.
         on_loaded: called, on a worker thread, when what a first prompt needs is loaded.
+        load_sdk: loads the protocol's SDK; called on a worker thread.
     """
     transport.attach(asyncio.get_running_loop())
-    agent = HermesACPAgent(transport, config, greeting, on_loaded)
+    agent = HermesACPAgent(transport, config, greeting, on_loaded, load_sdk)
     if ending is not None:
         ending.store = agent.store_rest
     try:
@@ -660,7 +554,3 @@ async def serve(
             ending.begin()
         await agent.ahead.close()
         agent.shut_down()
-
-
-def _load_sdk() -> None:
-    import acp_adapter.sdk  # noqa: F401, PLC0415 - behind the first prompt

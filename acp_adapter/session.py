@@ -10,20 +10,20 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal
 from weakref import WeakValueDictionary
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.client_io.calls import EditorCalls, SessionCalls
+from acp_adapter.client_io.calls import EditorCalls
 from acp_adapter.client_io.endings import EndingHabits
 from acp_adapter.commands.registry import CommandShelf, as_slash, refusal_in
-from acp_adapter.commands.run import offered
 from acp_adapter.events import EventBridge, Outbox
 from acp_adapter.jsonrpc import RequestId
 from acp_adapter.permissions import EditorApprover
-from acp_adapter.projection import CardFields
+from acp_adapter.projection import CardFields, updates_of
 from acp_adapter.startup import Directories, SessionSeed, new_session_id
 from acp_adapter.transport import Transport
+from acp_adapter.workers import Workers
 from agent_core.agent import AIAgent
 from agent_core.cancel import CancelToken
 from agent_core.errors import RequestError, SessionClosed, StoreError, UnknownSession
@@ -46,7 +46,6 @@ from tools.registry import Toolbox
 if TYPE_CHECKING:
     from agent_core.mcp.session_servers import SessionServers
     from agent_core.mcp.specs import ServerSpec
-    from agent_core.rehearsing import Rehearsed
 
 
 # What the editor lends a session's workspace: its unsaved files, and its terminals.
@@ -180,7 +179,6 @@ class SessionState:
         bridge: of the turn, or the command that has a turn of its own, that runs or ran last.
         late: what commands have shown while no turn was open, in order; whoever has the turn next stores it first.
         behind: how it stands with news of the background.
-        rehearsed: what its first prompt can go on from; None: nothing.
         call_ids: those of cards that the editor may know; also of calls that were taken back or never stored.
         warnings: what the person should know of it, to be told with its next turn.
         is_new: it was opened here and has not come to a first turn; nobody else can have deleted what is not stored.
@@ -205,7 +203,6 @@ class SessionState:
     storing: asyncio.Future[None] | None = None
     turns_begun: int = 0
     idle: asyncio.TimerHandle | None = None
-    rehearsed: Rehearsed | None = None
     is_new: bool = False
     bridge: EventBridge | None = None
     late: list[Sequence[SessionEvent]] = field(default_factory=list)
@@ -267,6 +264,14 @@ class SessionState:
         if self.bridge is not None:
             self.bridge.on_terminal(call_id, terminal_id)
 
+    def steer(self, text: str) -> bool:
+        """Tell the running turn something; False, and nothing happens, if there is none."""
+        agent, bridge = self.agent, self.bridge
+        if agent is None or bridge is None or not agent.steer(text):
+            return False
+        bridge.note_steering(text)
+        return True
+
     def cancel(self, before: CancelToken | None = None) -> bool:
         """Cancel the running prompt and those that wait behind it; False where there is none.
 
@@ -292,7 +297,7 @@ class SessionState:
         """Let go of what can be made again from the store."""
         self.stored_model = self.model_used
         # The bridge of the last turn knows its agent, and that all of the conversation.
-        self.agent = self.services = self.bridge = self.rehearsed = None
+        self.agent = self.services = self.bridge = None
         self.behind.leave()
 
 
@@ -339,19 +344,8 @@ def _name(store: SqliteSessionStore, session: SessionState, title: str, source: 
 
 # The sessions of one connection.
 
-_T = TypeVar("_T")
 _LONGEST_SOURCE = 100
 _MISSING = "The directory {path} is not used: {reason}. When it is there, open the session again."
-
-Deliver = Callable[[SessionState, SessionEvent], int]
-
-
-class RunBlocking(Protocol):
-    """Runs a function on a worker thread and awaits its result."""
-
-    async def __call__(self, function: Callable[[], _T]) -> _T:
-        """Run it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,20 +366,16 @@ class SessionManager:
     `client` is what the client can do, `source` its name for itself; `on_live` is told of each that comes to be live.
     """
 
-    def __init__(
-        self, factory: AgentFactory, transport: Transport, deliver: Deliver, run_blocking: RunBlocking
-    ) -> None:
+    def __init__(self, factory: AgentFactory, transport: Transport, workers: Workers) -> None:
         """Make it.
 
         Args:
-            transport: carries the questions of worker threads.
-            deliver: shows an event of a session in the editor.
-            run_blocking: runs a function on a worker thread.
+            transport: carries events, and the questions of worker threads.
+            workers: threads for what blocks.
         """
-        self._run_blocking = run_blocking
+        self._workers = workers
         self._factory = factory
         self._transport = transport
-        self._deliver = deliver
         self.client = ClientCapabilities()
         self._endings = EndingHabits()
         self._sessions: dict[str, SessionState] = {}
@@ -409,7 +399,7 @@ class SessionManager:
             seed = sow()
             return seed, self._prepare(seed, lambda: self._factory.sessions.store.create_new(self._new(seed)))
 
-        seed, prepared = await self._run_blocking(prepare)
+        seed, prepared = await self._workers.run(prepare)
         session = self._enter(seed, prepared, held=held)
         session.is_new = True
         return session
@@ -443,9 +433,9 @@ class SessionManager:
         async with self._change(session_id):
             place = await finding_place
             # What cannot be brought back is not given up either.
-            await self._run_blocking(check)
+            await self._workers.run(check)
             await self._leave(session_id)
-            record, seed, prepared = await self._run_blocking(lambda: prepare(place))
+            record, seed, prepared = await self._workers.run(lambda: prepare(place))
             session = self._enter(seed, prepared, held=True)
             session.title, session.stored_model = record.title, record.model or ""
             await session.turn.acquire()
@@ -478,7 +468,7 @@ class SessionManager:
             prepared = self._prepare(seed, lambda: made.append(archive.fork(session_id, self._new(seed), until)))
             return made[0], seed, prepared
 
-        record, seed, prepared = await self._run_blocking(prepare)
+        record, seed, prepared = await self._workers.run(prepare)
         session = self._enter(seed, prepared, held=True)
         session.title, session.stored_model = record.title, record.model or ""
         return session
@@ -516,6 +506,14 @@ class SessionManager:
     def all(self) -> list[SessionState]:
         """Every live session."""
         return list(self._sessions.values())
+
+    def deliver(self, session_id: str, cards: CardFields, event: SessionEvent) -> int:
+        """Send what an event adds to what the editor has been sent of a session; the position of its end."""
+        position = 0
+        for update in updates_of(event, self.client):
+            if (new := cards.trim(update)) is not None:
+                position = self._transport.notify("session/update", {"sessionId": session_id, "update": new})
+        return position
 
     def rest(self, session: SessionState) -> None:
         """A session was used just now: it is unloaded if that does not happen again for a while."""
@@ -556,14 +554,14 @@ class SessionManager:
         async with self._change(session_id):
             live = self._sessions.get(session_id)
             if live is None:
-                await self._run_blocking(lambda: library.delete(session_id))
+                await self._workers.run(lambda: library.delete(session_id))
                 return
             # What will not be deleted is not cancelled, and what cannot be is not closed.
-            await self._run_blocking(lambda: library.refuse_held(session_id, "deleted"))
+            await self._workers.run(lambda: library.refuse_held(session_id, "deleted"))
             live.cancel()
             live.workspace.children.cancel()
             async with live.turn:
-                await self._run_blocking(lambda: library.delete(session_id))
+                await self._workers.run(lambda: library.delete(session_id))
             await self._end(live)
 
     async def _end(self, session: SessionState) -> None:
@@ -574,7 +572,7 @@ class SessionManager:
         session.cancel()
         async with session.turn:
             session.unload()
-            await self._run_blocking(lambda: self._free(session))
+            await self._workers.run(lambda: self._free(session))
         # A title or a list of models may still be on its way; the editor knows no such session any more.
         await session.outbox.close()
 
@@ -586,7 +584,7 @@ class SessionManager:
                 return False
             return True
 
-        return await self._run_blocking(look)
+        return await self._workers.run(look)
 
     def _change(self, session_id: str) -> asyncio.Lock:
         """Held while a session of that id comes to be live, is closed or deleted."""
@@ -612,21 +610,18 @@ class SessionManager:
         if session.tickets or self._sessions.get(session.id) is not session:
             return
         # A server that the person still uses, or work whose end somebody waits for.
-        if session.is_busy_behind or await self._run_blocking(session.workspace.terminal.is_busy):
+        if session.is_busy_behind or await self._workers.run(session.workspace.terminal.is_busy):
             self.rest(session)
             return
         async with session.turn:
             if session.tickets or self._sessions.get(session.id) is not session:
                 return
             session.unload()
-            await self._run_blocking(lambda: self._let_go(session))
+            await self._workers.run(lambda: self._let_go(session))
         log.info("session %s is unloaded; its next prompt brings it back", session.id)
 
     def _enter(self, seed: SessionSeed, prepared: _Prepared, *, held: bool) -> SessionState:
         loop, client = asyncio.get_running_loop(), self.client
-
-        def deliver(event: SessionEvent) -> int:
-            return self._deliver(session, event)
 
         def wants_terminals() -> bool:
             return session.choices.editor_terminals
@@ -638,8 +633,10 @@ class SessionManager:
             if session.bridge is not None:
                 session.bridge.on_notice(text)
 
-        outbox, cards = Outbox(loop, deliver, self._transport.once_written, held=held), CardFields()
-        calls = SessionCalls(self._transport, loop, seed.session_id, outbox, cards)
+        cards = CardFields()
+        deliver = partial(self.deliver, seed.session_id, cards)
+        outbox = Outbox(loop, deliver, self._transport.once_written, held=held)
+        calls = EditorCalls(self._transport, loop, seed.session_id, outbox, cards)
         workspace = with_servers(prepared.workspace, prepared.servers)
         workspace = with_editor_files(workspace, calls, client, self._endings)
         workspace = with_editor_terminals(workspace, calls, client, wants_terminals, show_terminal)
@@ -661,7 +658,7 @@ class SessionManager:
         if (servers := prepared.servers) is not None:
             shelf = prepared.shelf
             shelf.servers = servers
-            servers.on_prompts = lambda: outbox.put(offered(shelf.commands, shelf.skills, shelf.prompts))
+            servers.on_prompts = lambda: outbox.put(shelf.offer())
         self.on_live(session)
         return session
 

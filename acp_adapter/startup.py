@@ -499,7 +499,7 @@ def greet(
     """
     greeting = Greeting(memory=memory)
     warmup = Warmup(load_server, load_sdk)
-    while message := transport.take():
+    while message := transport.inbox.take():
         method, params = message.get("method"), message.get("params", {})
         if method == "initialize" and isinstance(params.get("protocolVersion"), int) and "id" in message:
             info = params.get("clientInfo")
@@ -512,7 +512,7 @@ def greet(
             greeting.seed, greeting.shown = opened or (None, None)
             break
         else:
-            transport.put_back(message)
+            transport.inbox.put_back(message)
             break
     else:
         greeting.ended = True
@@ -552,7 +552,7 @@ def _answer_session(
         transport.answer(message["id"], error=wire_error(problem))
         return None
     except Exception:  # noqa: BLE001 - the server meets it again, and has a log to tell it to
-        transport.put_back(message)
+        transport.inbox.put_back(message)
         return None
     transport.answer(message["id"], result={"sessionId": seed.session_id, **shown.choices})
     return seed, shown

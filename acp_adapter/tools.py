@@ -96,24 +96,14 @@ def search_title(arguments: Arguments, cwd: str) -> str:
     return f"Search {str(arguments.get('pattern', '?'))!r}{where}"
 
 
-def recall_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+def recall_title(arguments: Arguments, _cwd: str) -> str:
     """Which of the three things `session_search` does."""
     if query := arguments.get("query"):
         return f"Search sessions for {str(query)!r}"
     return "Read an earlier session" if arguments.get("session_id") else "Look at the latest sessions"
 
 
-def command_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
-    """The command's first line; « …» where it has more."""
-    return first_line(arguments.get("command"), "?")
-
-
-def question_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
-    """The question's first line; « …» where it has more."""
-    return first_line(arguments.get("question"), "Ask a question")
-
-
-def todo_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+def todo_title(arguments: Arguments, _cwd: str) -> str:
     """Whether the plan is changed or looked at."""
     return "Update the plan" if arguments.get("todos") else "Look at the plan"
 
@@ -245,23 +235,13 @@ def readable_name(name: str) -> str:
     return f"{server}: {tool}" if name.startswith(PREFIX) and server and tool else name
 
 
-def called_tool_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
-    """The tool that was found by a search."""
-    return readable_name(str(arguments.get("name") or "An MCP tool"))
-
-
-def found_tool_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
-    """What is looked for among the tools of servers."""
-    return f"Find MCP tools: {arguments.get('query') or '?'}"
-
-
-def more_tools_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+def more_tools_title(arguments: Arguments, _cwd: str) -> str:
     """What is looked for among the tools that are not in the model's list."""
     wanted = arguments.get("query") or arguments.get("name")
     return f"Look for a tool: {wanted}" if wanted else "Look at the other tools"
 
 
-def resource_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+def resource_title(arguments: Arguments, _cwd: str) -> str:
     """The resource that is read, and whose it is."""
     return f"Read {arguments.get('uri') or 'a resource'} of {arguments.get('server') or 'an MCP server'}"
 
@@ -334,12 +314,17 @@ def fixed(title: str) -> Title:
     return lambda _arguments, _cwd: title
 
 
-def copying_title(doing: str, key: str) -> Title:
-    """Where the workspace is copied to, or what comes back from."""
-    return lambda arguments, _cwd: f"{doing} {arguments.get(key) or 'another machine'}"
+def about(doing: str, key: str, otherwise: str) -> Title:
+    """What is done to what an argument names."""
+    return lambda arguments, _cwd: f"{doing} {arguments.get(key) or otherwise}"
 
 
-def process_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+def lined(key: str, otherwise: str) -> Title:
+    """The first line of an argument; « …» where it has more."""
+    return lambda arguments, _cwd: first_line(arguments.get(key), otherwise)
+
+
+def process_title(arguments: Arguments, _cwd: str) -> str:
     """What is done to which background process, with what is typed."""
     action = str(arguments.get("action") or "list")
     doing = _PROCESS.get(action, action)
@@ -350,19 +335,14 @@ def process_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - ever
     return f"{title}: {first_line(typed, '')}" if typed else title
 
 
-def program_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+def program_title(arguments: Arguments, _cwd: str) -> str:
     """The first line of a program that says something: no import and no comment, where it has another."""
     lines = [line.strip() for line in str(arguments.get("code") or "").splitlines() if line.strip()]
     told = next((line for line in lines if not line.startswith(_SAYS_LITTLE)), lines[0] if lines else "?")
     return f"python: {told}{' …' if len(lines) > 1 else ''}"
 
 
-def web_search_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
-    """What the web is searched for."""
-    return f"Search the web for {str(arguments.get('query', '?'))!r}"
-
-
-def web_extract_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+def web_extract_title(arguments: Arguments, _cwd: str) -> str:
     """The one address, or the hosts of several."""
     urls = arguments.get("urls")
     pages = [str(url) for url in urls] if isinstance(urls, list) else [str(urls or "?")]
@@ -371,18 +351,13 @@ def web_extract_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - 
     return f"Read {', '.join(dict.fromkeys(_host(page) for page in pages))}"
 
 
-def navigate_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
-    """The address that the browser opens."""
-    return f"Open {arguments.get('url') or 'a page'}"
-
-
-def skill_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+def skill_title(arguments: Arguments, _cwd: str) -> str:
     """Which skill is read, and which file of it."""
     file = arguments.get("file_path")
     return f"Read the skill {arguments.get('name') or '?'}{f': {file}' if file else ''}"
 
 
-def skill_change_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+def skill_change_title(arguments: Arguments, _cwd: str) -> str:
     """What is done to which skill."""
     verb = _SKILL.get(str(arguments.get("action")), "Change")
     file = arguments.get("file_path")
@@ -407,7 +382,7 @@ def map_title(arguments: Arguments, cwd: str) -> str:
     return "Map the code" if arguments.get("path") in {None, "", "."} else on_path("Map the code in", arguments, cwd)
 
 
-def memory_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+def memory_title(arguments: Arguments, _cwd: str) -> str:
     """What is remembered or forgotten."""
     steps = arguments.get("operations")
     if isinstance(steps, list) and len(steps) > 1:
@@ -430,7 +405,7 @@ def goals_of(arguments: Arguments) -> list[str]:
     return [f"{number}. {str(goal or '?').strip()}" for number, goal in enumerate(goals, 1)]
 
 
-def delegation_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+def delegation_title(arguments: Arguments, _cwd: str) -> str:
     """What a sub-agent shall do, or how many there are."""
     goals = goals_of(arguments)
     if len(goals) == 1:
@@ -499,6 +474,11 @@ def _short_program(arguments: Arguments) -> list[Update]:
     return _program({"code": code if len(code) <= _MOST_LIVE else f"{code[:_MOST_LIVE]}…"})
 
 
+def _called_tool(arguments: Arguments, _cwd: str) -> str:
+    return readable_name(str(arguments.get("name") or "An MCP tool"))
+
+
+_ELSEWHERE = "another machine"
 _LOOKS: dict[str, Look] = {
     "read_file": Look("read", "Read a file", read_title, named_by="path"),
     "write_file": Look(
@@ -506,20 +486,27 @@ _LOOKS: dict[str, Look] = {
     ),
     "patch": Look("edit", "Edit a file", edit_title, edited_places, named_by="path"),
     "search_files": Look("search", "Search", search_title),
-    "terminal": Look("execute", "Run a command", command_title, no_places, result="terminal", named_by="command"),
+    "terminal": Look(
+        "execute", "Run a command", lined("command", "?"), no_places, result="terminal", named_by="command"
+    ),
     "execute_code": Look(
         "execute", "Run a program", program_title, no_places, _program, _short_program, keeps_opening=True
     ),
     "session_search": Look("search", "Search earlier sessions", recall_title, no_places),
     "todo": Look("think", "Plan", todo_title, no_places, result="elsewhere"),
-    "clarify": Look("think", "Ask a question", question_title, no_places),
+    "clarify": Look("think", "Ask a question", lined("question", "Ask a question"), no_places),
     "exit_plan_mode": Look("switch_mode", "Plan ready", lambda _, __: "Plan ready", no_places, _plan),
     "process": Look("execute", "Background process", process_title, no_places),
-    "web_search": Look("fetch", "Search the web", web_search_title, no_places),
+    "web_search": Look(
+        "fetch",
+        "Search the web",
+        lambda arguments, _: f"Search the web for {str(arguments.get('query', '?'))!r}",
+        no_places,
+    ),
     "web_extract": Look("fetch", "Read the web", web_extract_title, no_places),
     "repo_map": Look("search", "Map the code", map_title),
     "vision_analyze": Look("read", "Look at an image", image_title, no_places),
-    "browser_navigate": Look("fetch", "Open a page", navigate_title, no_places),
+    "browser_navigate": Look("fetch", "Open a page", about("Open", "url", "a page"), no_places),
     "browser_snapshot": Look("read", "Look at the page", fixed("Look at the page"), no_places),
     "browser_vision": Look("read", "Look at the page", fixed("Take a picture of the page"), no_places),
     "browser_get_images": Look("read", "List images", fixed("List the page's images"), no_places),
@@ -535,12 +522,14 @@ _LOOKS: dict[str, Look] = {
     "skill_manage": Look("edit", "Change a skill", skill_change_title, no_places),
     "mcp_list_resources": Look("read", "List resources", fixed("List resources of MCP servers"), no_places),
     "mcp_read_resource": Look("read", "Read a resource", resource_title, no_places),
-    "mcp_find_tools": Look("search", "Find MCP tools", found_tool_title, no_places),
+    "mcp_find_tools": Look("search", "Find MCP tools", about("Find MCP tools:", "query", "?"), no_places),
     "more_tools": Look("search", "Use another tool", more_tools_title, no_places),
-    "mcp_call_tool": Look("other", "Call an MCP tool", called_tool_title, no_places),
+    "mcp_call_tool": Look("other", "Call an MCP tool", _called_tool, no_places),
     "delegate_task": Look("think", "Delegate", delegation_title, no_places, _goals),
-    "copy_workspace": Look("other", "Copy the workspace", copying_title("Copy the workspace to", "to"), no_places),
-    "bring_back": Look("edit", "Bring changes back", copying_title("Bring changes back from", "from"), no_places),
+    "copy_workspace": Look(
+        "other", "Copy the workspace", about("Copy the workspace to", "to", _ELSEWHERE), no_places
+    ),
+    "bring_back": Look("edit", "Bring changes back", about("Bring changes back from", "from", _ELSEWHERE), no_places),
     "rewind": Look("edit", "Take back", lambda arguments, cwd: on_path("Take back", arguments, cwd)),
 }
 

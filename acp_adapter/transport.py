@@ -353,7 +353,13 @@ class Stdio:
 
 
 class Transport:
-    """One client connection. `on_cancel_request` gets the id of each `$/cancel_request`, on the loop."""
+    """One client connection.
+
+    Attributes:
+        inbox: what the client has sent and nobody has taken; once there is a loop, `receive` takes it.
+        requests: what it has asked and was not answered.
+        on_cancel_request: gets the id of each `$/cancel_request`, on the loop.
+    """
 
     def __init__(
         self,
@@ -375,7 +381,7 @@ class Transport:
             paths: maps those of a Windows editor; None looks by itself whether there is one.
             limits: how much may be unanswered, and unread.
         """
-        self._inbox = Inbox()
+        self.inbox = Inbox()
         self._reader = LineReader(stdio.reader, self._on_line)
         self._writer = LineWriter(stdio.writer, self._on_written, self._on_broken)
         self._finish_before_end = finish_before_end
@@ -385,7 +391,7 @@ class Transport:
         self._paths = paths or EditorPaths()
         self._putting = threading.Lock()
         self._finishing = threading.Lock()
-        self._requests = IncomingRequests(self._reader.is_hung_up, limits)
+        self.requests = IncomingRequests(self._reader.is_hung_up, limits)
         self._outgoing = OutgoingRequests()
         self._received_in_a_row = 0
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -400,14 +406,6 @@ class Transport:
         self._reader.start()
         self._writer.start()
 
-    def take(self) -> Incoming | None:
-        """Wait for the next message; None at the end of input."""
-        return self._inbox.take()
-
-    def put_back(self, message: Incoming) -> None:
-        """Leave a message to the server."""
-        self._inbox.put_back(message)
-
     def answer(self, request_id: RequestId, *, result: Any = None, error: WireError | None = None) -> None:
         """Answer a request at once, from any thread."""
         outcome = {"result": result} if error is None else {"error": error}
@@ -416,33 +414,27 @@ class Transport:
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """From now on the event loop receives and sends."""
         self._loop = loop
-        self._inbox.attach(loop)
+        self.inbox.attach(loop)
 
     async def receive(self) -> Incoming | None:
         """The next message for the SDK; None when the connection is over.
 
         Answers to requests of ours are handed on here: in their order among the client's other messages.
         """
-        while (message := await self._received()) is not None and "method" not in message:
-            self._outgoing.settle(message)
-        return message
-
-    async def peek(self) -> Incoming | None:
-        """The same, and it stays the next message: for `take`, or for `receive`."""
         await self._give_way()
-        while (message := await self._inbox.peek()) is not None and "method" not in message:
-            self._inbox.take()
+        while (message := await self.inbox.receive()) is not None and "method" not in message:
             self._outgoing.settle(message)
             await self._give_way()
         return message
 
-    async def waiting(self, beyond: int) -> tuple[Incoming | None, ...]:
-        """What waits behind so many messages, once there is any; None in it is the end. All stay where they are."""
-        return await self._inbox.waiting(beyond)
-
-    async def _received(self) -> Incoming | None:
+    async def peek(self) -> Incoming | None:
+        """The same, and it stays the next message: for `inbox.take`, or for `receive`."""
         await self._give_way()
-        return await self._inbox.receive()
+        while (message := await self.inbox.peek()) is not None and "method" not in message:
+            self.inbox.take()
+            self._outgoing.settle(message)
+            await self._give_way()
+        return message
 
     async def _give_way(self) -> None:
         """In a flood there is always a next message: what is to be done about them must have its turn too."""
@@ -488,7 +480,7 @@ class Transport:
 
         Any thread may ask.
         """
-        if self._is_written(position):
+        if self._writer.written >= position or self._writer.broken:
             return True
         with self._waiting_lock:
             self._waiting.append((position, callback))
@@ -516,12 +508,8 @@ class Transport:
 
     def after_answer(self, request_id: RequestId, callback: Callable[[], None]) -> None:
         """Run `callback` right after the answer to `request_id` is in the FIFO (at once if it has none pending)."""
-        if not self._requests.after_answer(request_id, callback):
+        if not self.requests.after_answer(request_id, callback):
             callback()
-
-    def is_cancelled(self, request_id: RequestId) -> bool:
-        """Whether the client has cancelled this request, perhaps before its handler began."""
-        return self._requests.is_cancelled(request_id)
 
     async def close(self) -> None:
         """Nothing is read any more; what is queued still goes out."""
@@ -532,34 +520,32 @@ class Transport:
         return self._writer.end(timeout)
 
     def _put(self, message: Mapping[str, Any]) -> int:
-        return self._put_line(encode(self._paths.outgoing(message)))
+        return self._put_lines([encode(self._paths.outgoing(message))])
 
     def _put_answer(self, message: Mapping[str, Any]) -> None:
         """Queue an answer to a request that is open."""
         line = encode(self._paths.outgoing(message))
-        self._note_answer(self._put_line(line), len(line))
+        self._note_answer(self._put_lines([line]), len(line))
         request_id = message.get("id")
-        callbacks = self._requests.settle(request_id)
-        if self._ended and self._finish_before_end and self._requests.is_empty:
+        callbacks = self.requests.settle(request_id)
+        if self._ended and self._finish_before_end and self.requests.is_empty:
             self._finish()
         for callback in callbacks:
             callback()
 
     def _note_answer(self, position: int, size: int) -> None:
         if not self._is_written(position):
-            self._requests.note_answer(position, size)
+            self.requests.note_answer(position, size)
             # It may have gone out meanwhile, and nobody would tell of it any more.
             self._note_written()
 
-    def _put_line(self, line: bytes) -> int:
-        return self._writer.put(line) if self._tap is None else self._put_lines([line])
-
     def _put_lines(self, lines: Sequence[bytes]) -> int:
         """Several are written at once; the tap gets them in the order in which the client does."""
+        if self._tap is None:
+            return self._writer.put(b"".join(lines))
         with self._putting:
-            if self._tap is not None:
-                for line in lines:
-                    self._tap("in", line)
+            for line in lines:
+                self._tap("in", line)
             return self._writer.put(b"".join(lines))
 
     def _on_line(self, line: bytes | None) -> None:
@@ -578,7 +564,7 @@ class Transport:
         if isinstance(parsed, Rejected):
             self._send_error(parsed)
         elif parsed is not None:
-            self._inbox.put(parsed, len(line))
+            self.inbox.put(parsed, len(line))
 
     def _admitted(self, message: Incoming, size: int) -> Incoming | Rejected | None:
         if "method" not in message:
@@ -587,8 +573,8 @@ class Transport:
 
     def _request(self, message: Incoming, size: int) -> Incoming | Rejected:
         request_id, method = message["id"], message["method"]
-        self._requests.wait_for_reader()
-        refused = self._requests.open(request_id, method, size)
+        self.requests.wait_for_reader()
+        refused = self.requests.open(request_id, method, size)
         if refused is not None:
             return refused
         if method in _EXTRA_METHODS:
@@ -611,20 +597,20 @@ class Transport:
         return None
 
     def _cancel(self, request_id: object) -> None:
-        if is_id(request_id) and self._requests.cancel(request_id):
+        if is_id(request_id) and self.requests.cancel(request_id):
             self._on_loop(lambda: self.on_cancel_request(request_id))
 
     def _send_error(self, rejected: Rejected) -> None:
-        self._requests.wait_for_reader()
+        self.requests.wait_for_reader()
         error = make_error(rejected.code, rejected.text)
         line = encode({"jsonrpc": "2.0", "id": rejected.request_id, "error": error})
-        self._note_answer(self._put_line(line), len(line))
+        self._note_answer(self._put_lines([line]), len(line))
 
     def _end_of_input(self) -> None:
         self._ended = True
         self._outgoing.end(self._on_loop)
         self._on_loop(self.on_end)
-        if not self._finish_before_end or self._requests.is_empty:
+        if not self._finish_before_end or self.requests.is_empty:
             self._finish()
 
     def _on_broken(self) -> None:
@@ -639,9 +625,9 @@ class Transport:
         with self._finishing:
             first, self._over = not self._over, True
         if first:
-            self._requests.end()
+            self.requests.end()
             self._on_over()
-            self._inbox.put(None)
+            self.inbox.put(None)
 
     async def _written(self, position: int) -> None:
         assert self._loop is not None, "attach comes first"  # noqa: S101
@@ -653,7 +639,7 @@ class Transport:
         return self._writer.written >= position or self._writer.broken
 
     def _note_written(self) -> None:
-        self._requests.note_written(math.inf if self._writer.broken else self._writer.written)
+        self.requests.note_written(math.inf if self._writer.broken else self._writer.written)
 
     def _on_written(self) -> None:
         self._note_written()

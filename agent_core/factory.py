@@ -36,7 +36,6 @@ from agent_core.providers.choice import ModelChoice, ServedWindow
 from agent_core.providers.lessons import Lessons
 from agent_core.providers.resolve import effort_in_use, resolve_model
 from agent_core.providers.sign_out import SignedOut, sign_out
-from agent_core.rehearsing import Asked, Rehearsed, rehearse
 from agent_core.services import SessionServices
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import SessionRecord
@@ -396,21 +395,6 @@ class AgentFactory:
         """
         choices = SessionChoices.from_stored(record.mode, record.options)
         return replace(choices, model="") if command_line_decides(self._config.load()) else choices
-
-    def rehearse(self, recalled: Rehearsed, choices: SessionChoices, used: str) -> Rehearsed:
-        """Make the next request of a stored session that was recalled ready for the model that it goes to.
-
-        Args:
-            used: the provider:model that it used last; '' for none.
-
-        Raises:
-            AuthRequired, SettingsError: no usable model.
-        """
-        config = self._config.load()
-        choice = session_model(config, choices.model, used, lambda _: None)
-        effort = effort_in_use(choices.effort, config.settings.agent.reasoning_effort, choice)
-        asked = Asked(self._routes.provider(choice), choice, effort, config.settings.prompt_caching.cache_ttl)
-        return rehearse(recalled, asked)
 
     def switch(self, agent: AIAgent, choices: SessionChoices, used: str) -> None:
         """Let a session's agent ask the model that was chosen, with the effort that was, from its next request on.

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
 from acp_adapter.events import Outbox
 from acp_adapter.jsonrpc import ClientGone, ClientRefused
@@ -39,31 +39,8 @@ class EditorSilent(EditorProblem):
     """The editor did not answer in time; the request was withdrawn."""
 
 
-class EditorCalls(Protocol):
+class EditorCalls:
     """The editor of one session, for worker threads."""
-
-    def call(
-        self, method: str, params: Mapping[str, Any], interrupt: Interrupt, timeout: float | None = None
-    ) -> dict[str, Any]:
-        """Send a request about this session, and wait for its result; updates that were put before go first.
-
-        Args:
-            params: without `sessionId`, which is added.
-            interrupt: the turn's; its cancel withdraws the request (ACP v1, `$/cancel_request`).
-            timeout: seconds; None waits for ever.
-
-        Returns:
-            the result, an object; empty for null.
-
-        Raises:
-            EditorRefused, EditorGone, EditorSilent: there is no answer.
-            ToolInterrupted: the turn is over.
-        """
-        ...
-
-
-class SessionCalls:
-    """The calls of one session over its connection. Implements `EditorCalls`."""
 
     def __init__(
         self,
@@ -87,7 +64,20 @@ class SessionCalls:
     def call(
         self, method: str, params: Mapping[str, Any], interrupt: Interrupt, timeout: float | None = None
     ) -> dict[str, Any]:
-        """As in `EditorCalls`."""
+        """Send a request about this session, and wait for its result; updates that were put before go first.
+
+        Args:
+            params: without `sessionId`, which is added.
+            interrupt: the turn's; its cancel withdraws the request (ACP v1, `$/cancel_request`).
+            timeout: seconds; None waits for ever.
+
+        Returns:
+            the result, an object; empty for null.
+
+        Raises:
+            EditorRefused, EditorGone, EditorSilent: there is no answer.
+            ToolInterrupted: the turn is over.
+        """
         if interrupt.is_set():  # nothing is asked for a turn that is over, not even to be withdrawn at once
             raise ToolInterrupted
         request = self._request(method, {"sessionId": self._session_id, **params}, interrupt)

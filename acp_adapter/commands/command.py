@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from acp_adapter.format import safe_text
 from agent_core.events import Command, SaidAudio, SaidImage, SaidPart, SaidText, SessionEvent
 from tools.light_dataclass import dataclass
+from tools.toolsets import select
 
 if TYPE_CHECKING:
     from acp_adapter.events import Outbox
     from acp_adapter.startup import SessionSeed
+    from agent_core.agent import AIAgent
     from agent_core.cancel import CancelToken
     from agent_core.compaction.engine import Compaction
     from agent_core.factory import AgentFactory
     from agent_core.mcp.session_servers import SessionServers
+    from agent_core.mcp.specs import ServerStatus
     from agent_core.providers.choice import ModelChoice, ServedWindow
     from agent_core.services import SessionServices
-    from agent_core.settings.options import Option
+    from agent_core.settings.options import Option, SessionChoices
     from agent_core.workspace import Workspace
     from tools.approval.policy import Mode
     from tools.registry import ToolEntry
@@ -107,50 +110,6 @@ class SlashCommand:
         return Command(self.name, self.description, self.hint)
 
 
-class ServerState(Protocol):
-    """How it stands with an MCP server of the session."""
-
-    @property
-    def name(self) -> str:
-        """As the client calls it."""
-        ...
-
-    @property
-    def state(self) -> str:
-        """«connecting», «ready», «failed» or «closed»."""
-        ...
-
-    @property
-    def error(self) -> str:
-        """What went wrong, for the person; '' if nothing did."""
-        ...
-
-    @property
-    def tools(self) -> Sequence[str]:
-        """The names of its tools as the model has them."""
-        ...
-
-    @property
-    def left_out(self) -> Sequence[str]:
-        """For each of its tools that cannot be used, why."""
-        ...
-
-    @property
-    def retry(self) -> str:
-        """When it is tried again, in words."""
-        ...
-
-    @property
-    def prompts(self) -> int:
-        """How many prompts it has."""
-        ...
-
-    @property
-    def resources(self) -> int:
-        """How many resources it has."""
-        ...
-
-
 class CommandSession(Protocol):
     """A session as its commands see it: they know nothing of how sessions are kept.
 
@@ -161,7 +120,9 @@ class CommandSession(Protocol):
     """
 
     seed: SessionSeed
+    choices: SessionChoices
     workspace: Workspace
+    agent: AIAgent | None
     outbox: Outbox
     servers: SessionServers | None
     services: SessionServices | None
@@ -210,39 +171,26 @@ class OtherCommands(NamedTuple):
     prompts: Sequence[Command]
 
 
-class Desk(Protocol):
-    """What commands of one session may use. Its methods block; they are called on worker threads."""
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What commands of one session may use. Its methods block; they are called on worker threads.
 
-    @property
-    def session(self) -> CommandSession:
-        """The session."""
-        ...
+    Attributes:
+        token: the prompt's: cancelled when the person cancels it.
+        options: everything that can be chosen for the session now.
+        choose: chooses, as `session/set_config_option` does: checked, stored, and told to the client. A
+            `RequestError` says that there is no such option or value; nothing was changed then.
+        steer: tells the running turn's model something; False where no turn runs that could take it.
+        commands_beside: the session's commands that are not called like one of those given.
+    """
 
-    @property
-    def factory(self) -> AgentFactory:
-        """Where agents and stored sessions come from."""
-        ...
-
-    @property
-    def token(self) -> CancelToken:
-        """The prompt's: cancelled when the person cancels it."""
-        ...
-
-    def commands_beside(self, taken: Collection[str]) -> OtherCommands:
-        """The session's commands that are not called like one of `taken`."""
-        ...
-
-    def options(self) -> Sequence[Option]:
-        """Everything that can be chosen for the session now."""
-        ...
-
-    def choose(self, option_id: str, value: str | bool) -> None:
-        """Choose, as `session/set_config_option` does: checked, stored, and told to the client.
-
-        Raises:
-            RequestError: there is no such option or value; nothing was changed.
-        """
-        ...
+    session: CommandSession
+    factory: AgentFactory
+    token: CancelToken
+    options: Callable[[], Sequence[Option]]
+    choose: Callable[[str, str | bool], object]
+    steer: Callable[[str], bool]
+    commands_beside: Callable[[Collection[str]], OtherCommands]
 
     def model(self) -> ModelChoice:
         """The model that the session's next request goes to.
@@ -250,7 +198,7 @@ class Desk(Protocol):
         Raises:
             AuthRequired, SettingsError: there is none.
         """
-        ...
+        return self.factory.model(self.session.choices.model, self.session.model_used)
 
     def served_window(self) -> ServedWindow | None:
         """What that model's server has said of its window, if it was asked.
@@ -258,27 +206,18 @@ class Desk(Protocol):
         Raises:
             AuthRequired, SettingsError: there is no model.
         """
-        ...
+        return self.factory.served_window(self.session.choices.model, self.session.model_used)
 
     def tools(self) -> Sequence[ToolEntry]:
-        """The tools that the session's model is offered."""
-        ...
+        """The tools that the session's model is offered: with the first prompt, those of a memory provider too."""
+        enabled, disabled = self.factory.toolsets()
+        agent = self.session.agent
+        workspace = self.session.workspace if agent is None else agent.workspace
+        return select(enabled, disabled, workspace.tools)
 
-    def servers(self) -> Sequence[ServerState]:
-        """The session's MCP servers."""
-        ...
-
-    def fork(self) -> str:
-        """Copy the session as it stands; the copy's id.
-
-        Raises:
-            StoreError: it could not be copied.
-        """
-        ...
-
-    def steer(self, text: str) -> bool:
-        """Tell the running turn's model something; False where no turn runs that could take it."""
-        ...
+    def servers(self) -> Sequence[ServerStatus]:
+        """How it stands with the session's MCP servers."""
+        return () if self.session.servers is None else self.session.servers.status()
 
 
 # Pieces of Markdown from text that may hold anything.

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Literal
 
 from acp_adapter import __version__
-from acp_adapter.commands.command import CommandSession, Desk, ServerState, Told, Typed, code, plain, prose, table
+from acp_adapter.commands.command import CommandSession, Desk, Told, Typed, code, plain, prose, table
 from acp_adapter.startup import PROTOCOL_VERSION
 from agent_core.activity import Doing, span
 from agent_core.background_tasks import TaskBoard, TaskError, TaskInfo
@@ -30,6 +30,7 @@ from tools.errors import ToolError
 if TYPE_CHECKING:
     from agent_core.compaction.engine import Compaction
     from agent_core.factory import AgentFactory
+    from agent_core.mcp.specs import ServerStatus
     from agent_core.providers.pricing import Spent
 
 
@@ -335,7 +336,7 @@ def _reconnected(name: str, desk: Desk) -> Told:
     return Told(f"{plain(name)} is {plain(now.state)}. {plain(_wrong(now))}".rstrip())
 
 
-def _offers(server: ServerState) -> str:
+def _offers(server: ServerStatus) -> str:
     counts = ((len(server.tools), "tool"), (server.prompts, "prompt"), (server.resources, "resource"))
     return ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts if count)
 
@@ -362,7 +363,7 @@ def show_cost(_typed: Typed, desk: Desk) -> Told:
     return Told(f"Cost of this session: {price}, {asked}.\n\n{table(('tokens', ''), rows)}{_prices(desk)}")
 
 
-def _wrong(server: ServerState, refused: Collection[str] = ()) -> str:
+def _wrong(server: ServerStatus, refused: Collection[str] = ()) -> str:
     """What is wrong with a server; `refused` are tools whose schema the model's server does not take."""
     if server.error:
         return f"{server.error} {server.retry}".strip()

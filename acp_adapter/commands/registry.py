@@ -7,24 +7,28 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acp_adapter.commands.builtin import BUILT_IN
 from acp_adapter.commands.command import AsPrompt, Desk, OtherCommands, SlashCommand, Told, Typed
 from acp_adapter.commands.custom import (
     CommandOrigin,
     CustomCommand,
     PromptCommand,
     SkillCommand,
+    as_command,
+    prompt_as_slash,
     prompt_commands,
     prompts_beside,
     read_command,
+    skill_as_slash,
     skill_commands,
     skills_beside,
 )
 from agent_core.errors import RequestError
-from agent_core.events import Command
+from agent_core.events import Command, CommandsOffered
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 
@@ -131,24 +135,22 @@ class CommandShelf:
         self._added: tuple[SlashCommand, ...] = ()
 
     @property
-    def added(self) -> tuple[SlashCommand, ...]:
-        """Commands that others bring, as they were last seen. Never waits."""
-        return self._added
-
-    @property
     def prompts(self) -> tuple[PromptCommand, ...]:
         """The prompts of the session's MCP servers as commands, as they were last told. Never waits."""
         return () if self.servers is None else prompt_commands(self.servers.prompts())
 
     @property
-    def skills(self) -> tuple[SkillCommand, ...]:
-        """The session's skills as commands, as they were last seen, by name. Never waits."""
-        return self._skill_commands
-
-    @property
     def commands(self) -> tuple[CustomCommand, ...]:
-        """The commands as they were last seen, by name. Never waits."""
+        """The commands of the folders as they were last seen, by name. Never waits."""
         return self._commands
+
+    def by_name(self) -> Mapping[str, SlashCommand]:
+        """All that can be typed, as it was last seen. Never waits."""
+        return by_name(self._commands, self._skill_commands, self.prompts, self._added)
+
+    def offer(self) -> CommandsOffered:
+        """The same, as a client is told of it."""
+        return CommandsOffered(tuple(command.offer for command in self.by_name().values()))
 
     def beside(self, taken: Collection[str]) -> OtherCommands:
         """Those that are not called like one of `taken`, as they were last seen. Never waits."""
@@ -159,23 +161,18 @@ class CommandShelf:
             prompts=[one.offer for one in prompts_beside(self.prompts, taken)],
         )
 
-    def refresh_skills(self) -> bool:
-        """Look at the session's skills; whether their commands are others now. After `refresh`: its commands win."""
-        if self._skills is None:
-            return False
-        found = self._skills.look()
-        with self._lock:
-            commands = skill_commands(found.used, {command.name for command in self._commands})
-            changed, self._skill_commands = commands != self._skill_commands, commands
-            return changed
-
-    def refresh_added(self) -> bool:
-        """Look at what others bring; whether the commands that are offered are others now."""
+    def renew(self) -> bool:
+        """Look at all that may have changed; whether the commands that are offered are others now. Blocks."""
+        changed = self.refresh()
         brought = {command.name: command for command in self._bring()}
+        found = None if self._skills is None else self._skills.look()
         with self._lock:
-            offers = [command.offer for command in self._added]
+            before = [command.offer for command in self._added], self._skill_commands
             self._added = tuple(brought.values())
-            return offers != [command.offer for command in self._added]
+            if found is not None:  # after the folders: their commands win
+                taken = {command.name for command in self._commands}
+                self._skill_commands = skill_commands(found.used, taken)
+            return changed or before != ([command.offer for command in self._added], self._skill_commands)
 
     def refresh(self) -> bool:
         """Look at the folders, and read what is new or has changed; whether the commands are others now."""
@@ -216,6 +213,24 @@ class CommandShelf:
                     yield self._permitted(_looked_at(name, path, root, folder.origin))
                 except (OSError, ValueError) as problem:
                     log.debug("%s is no command: %s", path, problem)
+
+
+def by_name(
+    custom: Sequence[CustomCommand] = (),
+    skills: Sequence[SkillCommand] = (),
+    prompts: Sequence[PromptCommand] = (),
+    added: Sequence[SlashCommand] = (),
+) -> Mapping[str, SlashCommand]:
+    """Commands by name. A built-in one is never replaced, nor is one of the person's own by one that others bring
+    (`added`) or a skill, nor any by a server's prompt.
+    """
+    if not (custom or skills or prompts or added):
+        return BUILT_IN
+    own = {one.name: as_command(one) for one in custom if one.name not in BUILT_IN}
+    brought = {one.name: one for one in added if one.name not in BUILT_IN and one.name not in own}
+    beside = (one for one in skills_beside(skills, {**BUILT_IN, **brought}) if one.name not in own)
+    known = {**BUILT_IN, **own, **brought, **{one.name: skill_as_slash(one) for one in beside}}
+    return {**known, **{one.name: prompt_as_slash(one) for one in prompts_beside(prompts, known)}}
 
 
 def refusal_in(workspace: Workspace) -> Callable[[Path], str]:

@@ -7,27 +7,15 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from acp_adapter.commands.builtin import BUILT_IN, FOR_THE_MODEL, KNOWN_ELSEWHERE
 from acp_adapter.commands.command import AsPrompt, Desk, Outcome, SlashCommand, Told, Typed
-from acp_adapter.commands.custom import (
-    CustomCommand,
-    PromptCommand,
-    SkillCommand,
-    as_command,
-    prompt_as_slash,
-    prompts_beside,
-    skill_as_slash,
-    skills_beside,
-)
 from acp_adapter.commands.registry import CommandShelf
-from acp_adapter.events import Outbox
+from acp_adapter.events import EventBridge, Outbox
 from agent_core.compaction.engine import Compaction
 from agent_core.errors import HermesError, RequestError, StoreError
 from agent_core.events import (
     AgentText,
-    CommandsOffered,
     Noticed,
     PlanChanged,
     SaidAudio,
@@ -48,16 +36,6 @@ _TYPED = re.compile(r"\s*/(?P<name>[A-Za-z0-9][A-Za-z0-9_:-]*)(?:\s+(?P<rest>.*)
 _SHORTEST_SLIP = 4
 
 
-def offered(
-    custom: Sequence[CustomCommand] = (),
-    skills: Sequence[SkillCommand] = (),
-    prompts: Sequence[PromptCommand] = (),
-    added: Sequence[SlashCommand] = (),
-) -> CommandsOffered:
-    """The commands that there are: built-in ones, the person's own, plugins', skills, MCP servers' prompts."""
-    return CommandsOffered(tuple(command.offer for command in _all(custom, skills, prompts, added).values()))
-
-
 def is_slashed(parts: Sequence[SaidPart]) -> bool:
     """Whether a prompt may be a command: its first text that is not blank begins with a slash. Never blocks."""
     return _beginning(parts) is not None
@@ -69,43 +47,18 @@ def is_at_once(parts: Sequence[SaidPart]) -> bool:
     return command is not None and command.at_once
 
 
-def typed_command(
-    parts: Sequence[SaidPart],
-    custom: Sequence[CustomCommand] = (),
-    skills: Sequence[SkillCommand] = (),
-    prompts: Sequence[PromptCommand] = (),
-    added: Sequence[SlashCommand] = (),
-) -> Typed | None:
+def typed_command(parts: Sequence[SaidPart], commands: Mapping[str, SlashCommand] = BUILT_IN) -> Typed | None:
     """The command that a prompt is; None for what is for the model.
 
     A name that no command has is for the model: it may be a path, or a route of the person's own program. Only
     where it looks like a slip (one letter too many, missing or other, or two swapped, but not the first) the person
     is asked whether they meant the command: nothing is done, and nothing reaches the model.
     """
-    commands = _all(custom, skills, prompts, added)
     at, name = _beginning(parts), _name(parts)
     command = commands.get(name) or _known_elsewhere(parts) or _slip(name, commands)
     if command is None or at is None:
         return None
     return Typed(command, _rest(parts), tuple(parts), _rest(_texts(parts)), at)
-
-
-def _all(
-    custom: Sequence[CustomCommand],
-    skills: Sequence[SkillCommand],
-    prompts: Sequence[PromptCommand],
-    added: Sequence[SlashCommand],
-) -> Mapping[str, SlashCommand]:
-    """Commands by name. A built-in one is never replaced, nor is one of the person's own by one that others bring
-    (`added`) or a skill, nor any by a server's prompt.
-    """
-    if not (custom or skills or prompts or added):
-        return BUILT_IN
-    own = {one.name: as_command(one) for one in custom if one.name not in BUILT_IN}
-    brought = {one.name: one for one in added if one.name not in BUILT_IN and one.name not in own}
-    beside = (one for one in skills_beside(skills, {**BUILT_IN, **brought}) if one.name not in own)
-    known = {**BUILT_IN, **own, **brought, **{one.name: skill_as_slash(one) for one in beside}}
-    return {**known, **{one.name: prompt_as_slash(one) for one in prompts_beside(prompts, known)}}
 
 
 def _known_elsewhere(parts: Sequence[SaidPart]) -> SlashCommand | None:
@@ -201,20 +154,9 @@ def is_slip(typed: str, known: str) -> bool:
 log = logging.getLogger(__name__)
 
 
-class OwnTurn(Protocol):
-    """The turn of a command that nothing else runs beside; it takes down what the command shows."""
-
-    @property
-    def turn_id(self) -> str:
-        """Names it."""
-        ...
-
-    def record(self, event: SessionEvent, *, shown: bool = False) -> bool:
-        """Take something down, and show it in its place there."""
-        ...
-
-
-def perform(said: Sequence[SaidPart], shelf: CommandShelf, desk: Desk, own: OwnTurn | None = None) -> Outcome | None:
+def perform(
+    said: Sequence[SaidPart], shelf: CommandShelf, desk: Desk, own: EventBridge | None = None
+) -> Outcome | None:
     """Run the command that a prompt is, on a worker thread. Files of the person's own commands are looked at before.
 
     Args:
@@ -225,23 +167,17 @@ def perform(said: Sequence[SaidPart], shelf: CommandShelf, desk: Desk, own: OwnT
         prompt's, None when it is to go on with the prompt as it is.
     """
     refresh_offer(shelf, desk.session.outbox)
-    typed = _typed(said, shelf) if is_slashed(said) else None
+    typed = typed_command(said, shelf.by_name())
     return None if typed is None else run(typed, desk, own)
 
 
 def refresh_offer(shelf: CommandShelf, outbox: Outbox) -> None:
     """Look for changed commands of the person's own and skills, and offer all of them again if need be. Blocks."""
-    changed = shelf.refresh()
-    changed = shelf.refresh_added() or changed
-    if shelf.refresh_skills() or changed:
-        outbox.put(offered(shelf.commands, shelf.skills, shelf.prompts, shelf.added))
+    if shelf.renew():
+        outbox.put(shelf.offer())
 
 
-def _typed(said: Sequence[SaidPart], shelf: CommandShelf) -> Typed | None:
-    return typed_command(said, shelf.commands, shelf.skills, shelf.prompts, shelf.added)
-
-
-def run(typed: Typed, desk: Desk, own: OwnTurn | None = None) -> Outcome:
+def run(typed: Typed, desk: Desk, own: EventBridge | None = None) -> Outcome:
     """Run a command; what it tells is shown and stored. Failures are told, too.
 
     Args:
@@ -254,22 +190,29 @@ def run(typed: Typed, desk: Desk, own: OwnTurn | None = None) -> Outcome:
     if isinstance(came_out, AsPrompt):
         return came_out
     told = _with_unused(came_out, typed)
-    turn_id = secrets.token_hex(8) if own is None else own.turn_id
-    if told.notice:
-        desk.session.outbox.put(Noticed(f"{turn_id}-notice-1", told.text))
+    if told.notice or own is None:
+        _tell_beside(told, typed, desk)
         return told
-    answer = AgentText(f"{turn_id}-message-1", told.text)
-    if own is None:
-        desk.session.tell_beside(UserSaid(f"{turn_id}-prompt", typed.parts), answer)
-    elif told.anew:
+    answer = AgentText(f"{own.turn_id}-message-1", told.text)
+    if told.anew:
         told = replace(told, text=_begin_anew(desk, own, answer) or told.text)
         desk.session.outbox.put(replace(answer, text=told.text))
-    else:
-        own.record(answer, shown=True)
-        outcome = COMMAND if told.made is None else COMPACTED
-        if why := _store(desk, turn_id, outcome, told.made):
-            log.info("the command /%s is not stored: %s", typed.command.name, why)
+        return told
+    own.record(answer, shown=True)
+    outcome = COMMAND if told.made is None else COMPACTED
+    if why := _store(desk, own.turn_id, outcome, told.made):
+        log.info("the command /%s is not stored: %s", typed.command.name, why)
     return told
+
+
+def _tell_beside(told: Told, typed: Typed, desk: Desk) -> None:
+    """Tell what belongs to no turn of the command's own: a note, or an answer that another turn takes down."""
+    turn_id = secrets.token_hex(8)
+    if told.notice:
+        desk.session.outbox.put(Noticed(f"{turn_id}-notice-1", told.text))
+        return
+    said, answer = UserSaid(f"{turn_id}-prompt", typed.parts), AgentText(f"{turn_id}-message-1", told.text)
+    desk.session.tell_beside(said, answer)
 
 
 def store_late(late: Sequence[Sequence[SessionEvent]], desk: Desk) -> None:
@@ -308,7 +251,7 @@ def _store(desk: Desk, turn_id: str, outcome: str, made: Compaction | None = Non
     return store.trouble(session_id)
 
 
-def _begin_anew(desk: Desk, own: OwnTurn, answer: SessionEvent) -> str:
+def _begin_anew(desk: Desk, own: EventBridge, answer: SessionEvent) -> str:
     """Let the model's history begin behind this turn; why that was not possible, '' if it was."""
     store, session = desk.factory.sessions.store, desk.session
     for event in (PlanChanged(()), answer):

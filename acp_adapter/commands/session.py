@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from acp_adapter.commands.command import Desk, Told, Typed, code, plain
+from acp_adapter.startup import new_session_id
 from agent_core.callbacks import CompressionStep, Status
 from agent_core.compaction.engine import Compaction
 from agent_core.compaction.session_compaction import CompressionListeners, SessionCompression, window_use
@@ -19,7 +20,7 @@ from agent_core.messages import INTERRUPTED_TURN, Message, closing, repaired
 from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.services import SessionServices
-from agent_core.sessions.records import Transcript
+from agent_core.sessions.records import NewSession, Transcript
 from agent_core.sessions.sqlite_store import PATIENCE
 from agent_core.sessions.titles import clean_title
 from tools.light_dataclass import dataclass
@@ -48,8 +49,14 @@ def name_session(typed: Typed, desk: Desk) -> Told:
 
 def fork(_typed: Typed, desk: Desk) -> Told:
     """Copy the session; the person goes on in either."""
-    copy = desk.fork()
-    title = desk.factory.sessions.archive.get(copy).title
+    archive, session = desk.factory.sessions.archive, desk.session
+    desk.factory.sessions.store.settle(session.id)
+    seed, choices, source = session.seed, session.choices, archive.get(session.id).source
+    new = NewSession(
+        new_session_id(), str(seed.cwd), seed.named_roots, source, choices.mode, options=choices.stored()
+    )
+    copy = archive.fork(session.id, new).id
+    title = archive.get(copy).title
     named = f", «{plain(title)}»" if title else ""
     return Told(
         f"The conversation so far was copied into the session {code(copy)}{named}. You stay in this one. Open the "

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acp_adapter import server
 from acp_adapter.content import texts_of
 from acp_adapter.preload import AheadOfSdk
+from acp_adapter.server import serve
 from acp_adapter.session import Ticket
 from acp_adapter.turn import Answered
 from agent_core.config import ConfigSource
@@ -45,25 +46,17 @@ class _Loading:
         self._may_end.set()
 
 
-@contextmanager
-def _slow_sdk(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Loading]:
-    loading = _Loading()
-    monkeypatch.setattr(server, "_load_sdk", loading)
-    try:
-        yield loading
-    finally:
-        loading.end()
-
-
 @pytest.fixture
-def sdk(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Loading]:
-    with _slow_sdk(monkeypatch) as loading:
-        yield loading
+def sdk() -> Iterator[_Loading]:
+    loading = _Loading()
+    yield loading
+    loading.end()
 
 
 @asynccontextmanager
 async def _editor(home: Path, sdk: _Loading) -> AsyncIterator[Editor]:
-    async with serving(home, config=ConfigSource(Home(home)), front_door=True) as editor:
+    served = functools.partial(serve, load_sdk=sdk)
+    async with serving(home, config=ConfigSource(Home(home)), front_door=True, server=served) as editor:
         await editor.initialize()
         try:
             yield editor
@@ -214,7 +207,7 @@ _ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}}
 
 
 async def _arrived(client: RawClient, messages: int = 1) -> None:
-    await client.transport.waiting(messages - 1)
+    await client.transport.inbox.waiting(messages - 1)
 
 
 async def test_a_prompt_that_has_come_already_goes_before_the_loading(client: RawClient, made: _Made) -> None:
@@ -275,7 +268,7 @@ async def test_a_flood_of_cancels_does_not_hold_up_the_first(client: RawClient, 
     await _arrived(client, 501)
     waiting = asyncio.create_task(ahead.until_loaded())
     await prompting.cancelled.wait()
-    assert len(await client.transport.waiting(0)) > 400
+    assert len(await client.transport.inbox.waiting(0)) > 400
     assert await waiting
     assert 1 <= prompting.seen.count(("cancel", "s")) <= 100
 

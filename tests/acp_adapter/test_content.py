@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from acp.schema import PromptRequest
 
-from acp_adapter.content import MAX_ATTACHMENT, Link, to_draft, to_said
+from acp_adapter.content import MAX_ATTACHMENT, to_draft, to_said
 from agent_core.errors import RequestError
+from agent_core.events import SaidLink
 from tests.support.each import each
 
 _TEXT = {"type": "text", "text": "Look:"}
@@ -46,7 +47,7 @@ def test_a_link_is_named_with_its_address_until_it_is_read() -> None:
 def test_a_link_keeps_what_the_client_tells_of_it_and_its_place_in_the_prompt() -> None:
     facts = {"title": "A", "mimeType": "text/x-python", "size": 7}
     first, link, last = _draft(_TEXT, _LINK | facts, _TEXT).pieces
-    assert link == Link("file:///a.py#L2-3", "a.py", title="A", mime="text/x-python", size=7, lines=(2, 3))
+    assert link == SaidLink("file:///a.py#L2-3", "a.py", "text/x-python", "A", size=7)
     assert first == last == _TEXT
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.client_io.calls import EditorGone, EditorRefused, EditorSilent, SessionCalls
+from acp_adapter.client_io.calls import EditorCalls, EditorGone, EditorRefused, EditorSilent
 from acp_adapter.events import Outbox
 from acp_adapter.projection import CardFields
 from agent_core.cancel import CancelToken
@@ -41,7 +41,7 @@ class Desk:
         loop = asyncio.get_running_loop()
         self.transport.attach(loop)
         self.outbox = Outbox(loop, self._deliver, self.transport.once_written)
-        self.calls = SessionCalls(self.transport, loop, "s", self.outbox, CardFields())
+        self.calls = EditorCalls(self.transport, loop, "s", self.outbox, CardFields())
         self.token = CancelToken()
         self.reading = asyncio.create_task(self._read())
 

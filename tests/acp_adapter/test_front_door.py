@@ -56,7 +56,7 @@ def test_initialize_and_the_first_session_are_answered(
     assert greeting.shown is not None
     assert opened["result"] == {"sessionId": greeting.seed.session_id, **greeting.shown.choices}
     assert greeting == Greeting(True, _READS, "", greeting.seed, ended=False, shown=greeting.shown)
-    left = client.transport.take()
+    left = client.transport.inbox.take()
     assert left is not None
     assert left["method"] == "session/new", "the second one is the server's"
 
@@ -93,7 +93,7 @@ def test_an_unusual_first_message_is_put_back_unchanged(
         if method.startswith("_")
         else {"hermes_meta": RequestMeta(1, {"k": 1}, servers=params.get("mcpServers"))}
     )
-    assert client.transport.take() == {
+    assert client.transport.inbox.take() == {
         "jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta},
     }  # fmt: skip
 
@@ -114,7 +114,7 @@ def test_a_session_that_is_not_well_formed_is_left_to_the_server(changes: dict[s
     assert client.read()["id"] == 1
     assert greeting.initialized
     assert greeting.seed is None
-    left = client.transport.take()
+    left = client.transport.inbox.take()
     assert left is not None
     assert {key: left["params"][key] for key in changes} == changes
 
@@ -128,7 +128,7 @@ def test_a_refused_session_is_an_error_and_the_next_one_is_the_servers(
     refused = client.read()
     assert (refused["id"], refused["error"]["code"]) == (2, -32602)
     assert greeting.seed is None
-    assert (client.transport.take() or {})["id"] == 3
+    assert (client.transport.inbox.take() or {})["id"] == 3
 
 
 def test_settings_that_cannot_be_used_are_the_sessions_error(client: RawClient, tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_what_goes_wrong_unexpectedly_is_left_to_the_server_which_has_a_log(
     client.send(_INITIALIZE, _new(tmp_path))
     greeting = greet(client.transport, broken)
     assert greeting.seed is None
-    assert (client.transport.take() or {})["id"] == 2
+    assert (client.transport.inbox.take() or {})["id"] == 2
 
 
 @pytest.mark.parametrize("before", [[], [_INITIALIZE]])

@@ -10,19 +10,21 @@ from typing import Any
 import pytest
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.commands.run import offered
+from acp_adapter.commands.builtin import COMMANDS
 from acp_adapter.projection import list_result, replay_params
+from agent_core.events import CommandsOffered
 from agent_core.sessions.records import Holder, SessionPage
 from tests.support.sample_transcript import sample_transcript
 from tests.support.wire import check_outgoing
 
 _GOLDEN = Path(__file__).with_name("golden")
+_OFFERED = CommandsOffered(tuple(command.offer for command in COMMANDS))
 _CLIENTS = {"plain": ClientCapabilities(), "terminal": ClientCapabilities(terminal_output=True)}
 
 
 def _replayed(client: str, *, runs_elsewhere: bool = False) -> list[dict[str, Any]]:
     params = replay_params(
-        sample_transcript(), "default", _CLIENTS[client], offered(), runs_elsewhere=runs_elsewhere, call_ids=set()
+        sample_transcript(), "default", _CLIENTS[client], _OFFERED, runs_elsewhere=runs_elsewhere, call_ids=set()
     )
     return [json.loads(json.dumps(each)) for each in params]
 

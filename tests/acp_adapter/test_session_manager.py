@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acp_adapter.projection import replay_params
+from acp_adapter.transport import Transport
 from agent_core.errors import StoreError
 from agent_core.sessions.database import Database
 from tests.support.editor import PLAIN, ZED, Editor, RpcError
@@ -179,17 +180,17 @@ class TestLoad:
         assert (await editor.answer(turn))["stopReason"] == "cancelled"
 
     async def test_a_prompt_that_comes_while_a_session_is_shown_again_waits_for_it(
-        self, home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+        self, home: Path, workspace: Path
     ) -> None:
         session, _ = await _lived(home, workspace, "say One.")
         goes_on = threading.Event()
 
-        def slowly(*args: Any, **options: Any) -> Iterator[dict[str, Any]]:
-            yield from replay_params(*args, **options)
-            assert goes_on.wait(10)
+        class Slow(Transport):
+            def pour(self, method: str, all_params: Iterable[Mapping[str, Any]]) -> None:
+                super().pour(method, all_params)
+                assert goes_on.wait(10)
 
-        monkeypatch.setattr("acp_adapter.server.replay_params", slowly)
-        async with serving(home) as editor:
+        async with serving(home, transport=Slow) as editor:
             await editor.initialize()
             another = await editor.new_session(workspace)
             loading = editor.begin("session/load", _place(session, workspace))
@@ -231,19 +232,17 @@ class TestLoad:
             await editor.answer(loading)
             assert (await editor.answer(turn))["stopReason"] == "cancelled"
 
-    async def test_of_a_session_whose_load_fails_nothing_more_is_told(
-        self, home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_of_a_session_whose_load_fails_nothing_more_is_told(self, home: Path, workspace: Path) -> None:
         session, _ = await _lived(home, workspace, "say One.")
         goes_on = threading.Event()
 
-        def in_part(*args: Any, **options: Any) -> Iterator[dict[str, Any]]:
-            yield next(iter(replay_params(*args, **options)))
-            assert goes_on.wait(10)
-            raise StoreError("The rest cannot be read.")
+        class InPart(Transport):
+            def pour(self, method: str, all_params: Iterable[Mapping[str, Any]]) -> None:
+                super().pour(method, islice(all_params, 1))
+                assert goes_on.wait(10)
+                raise StoreError("The rest cannot be read.")
 
-        monkeypatch.setattr("acp_adapter.server.replay_params", in_part)
-        async with serving(home) as editor:
+        async with serving(home, transport=InPart) as editor:
             await editor.initialize()
             await editor.request("session/list", {})
             loading = editor.begin("session/load", _place(session, workspace))

@@ -33,7 +33,7 @@ def _answer(number: Any) -> dict[str, Any]:
 class TestIncoming:
     def test_meta_becomes_one_argument_beside_the_parameters(self, client: RawClient) -> None:
         client.send(_request("a", sessionId="s", _meta={"sessionId": "other", "traceparent": "00"}))
-        message = client.transport.take()
+        message = client.transport.inbox.take()
         meta = RequestMeta("a", {"sessionId": "other", "traceparent": "00"})
         assert message is not None
         assert message["params"] == {"sessionId": "s", "_meta": {"hermes_meta": meta}}
@@ -41,21 +41,21 @@ class TestIncoming:
     @pytest.mark.parametrize("meta", [None, [], "text", 7])
     def test_a_meta_that_is_no_object_counts_as_none(self, meta: Any, client: RawClient) -> None:
         client.send(_request(1, _meta=meta))
-        message = client.transport.take()
+        message = client.transport.inbox.take()
         assert message is not None
         assert message["params"]["_meta"] == {"hermes_meta": RequestMeta(1, {})}
 
     @pytest.mark.parametrize("request_id", ["text", "", 0, -7, 2**53, None])
     def test_ids_are_kept(self, request_id: Any, client: RawClient) -> None:
         client.send(_request(request_id, "initialize"))
-        message = client.transport.take()
+        message = client.transport.inbox.take()
         assert message is not None
         client.transport.answer(message["id"], result={})
         assert client.read() == _answer(request_id)
 
     def test_the_methods_of_vendors_keep_their_parameters(self, client: RawClient) -> None:
         client.send(_request(1, "_vendor/x", _meta={"a": 1}), {"method": "_vendor/y", "params": {"_meta": {}}})
-        first, second = client.transport.take(), client.transport.take()
+        first, second = client.transport.inbox.take(), client.transport.inbox.take()
         assert first is not None
         assert second is not None
         assert first["params"] == {"_meta": {"a": 1}}
@@ -66,13 +66,13 @@ class TestIncoming:
             b'{"jsonrpc":"2.0","id":1,"method":"_x"}\n{"jsonrpc":"2.0","id":2,"method":"_x","params":null}\n'
         )
         for _ in range(2):
-            message = client.transport.take()
+            message = client.transport.inbox.take()
             assert message is not None
             assert message["params"] == {}
 
     def test_unknown_notifications_are_dropped_and_a_cancel_is_handed_on(self, client: RawClient) -> None:
         client.send({"method": "nonsense", "params": {}}, {"method": "session/cancel", "params": {"sessionId": "s"}})
-        message = client.transport.take()
+        message = client.transport.inbox.take()
         assert message is not None
         assert message["method"] == "session/cancel"
         assert message["params"]["sessionId"] == "s"
@@ -81,23 +81,23 @@ class TestIncoming:
         client.send(_request(1), _request(1))
         refused = client.read()
         assert (refused["id"], refused["error"]["code"]) == (1, -32600)
-        client.transport.take()
+        client.transport.inbox.take()
         client.transport.answer(1, result={})
         assert client.read() == _answer(1)
         client.send(_request(1))
-        assert client.transport.take() is not None
+        assert client.transport.inbox.take() is not None
 
     def test_a_client_that_reports_an_error_without_an_id_gets_none_in_return(self, client: RawClient) -> None:
         client.send({"id": None, "error": {"code": -32700, "message": "Parse error"}})
         client.send({"id": None, "result": {}})
         assert client.read()["error"]["message"].startswith("A message must have a method")
         client.close_input()
-        assert client.transport.take() is None
+        assert client.transport.inbox.take() is None
         assert unread(client.end.reader) == 0
 
     def test_an_answer_without_a_result_is_an_error(self, client: RawClient) -> None:
         client.send({"id": 4})
-        message = client.transport.take()
+        message = client.transport.inbox.take()
         assert message is not None
         assert message["error"]["code"] == -32600
 
@@ -128,10 +128,10 @@ class TestCancelRequest:
         client.send(_request(1), {"method": "$/cancel_request", "params": {"requestId": 1}}, _request(2))
         transport = _attached(client)
         assert [await transport.receive(), await transport.receive()]
-        assert transport.is_cancelled(1)
-        assert not transport.is_cancelled(2)
+        assert transport.requests.is_cancelled(1)
+        assert not transport.requests.is_cancelled(2)
         await transport.send(_answer(1))
-        assert not transport.is_cancelled(1)
+        assert not transport.requests.is_cancelled(1)
 
 
 async def _notify(transport: Transport, method: str, params: Mapping[str, Any]) -> None:
@@ -218,7 +218,7 @@ class TestOutgoing:
 
     def test_after_answer_holds_for_answers_of_the_front_door_too(self, client: RawClient) -> None:
         client.send(_request(1))
-        client.transport.take()
+        client.transport.inbox.take()
         ran: list[str] = []
         client.transport.after_answer(1, lambda: ran.append("then"))
         client.transport.answer(1, result={})
@@ -254,18 +254,18 @@ class TestFlood:
         with raw_client(limits=Limits(unread_bytes=200_000)) as client:
             transport = client.transport
             client.send(_request("running"))
-            assert transport.take() is not None
+            assert transport.inbox.take() is not None
             transport.answer("nobody reads", result="x" * 300_000)
             client.send({"method": "session/cancel", "params": {"sessionId": "s"}}, {"id": 7, "result": {}})
-            assert (transport.take() or {})["method"] == "session/cancel"
-            assert (transport.take() or {})["id"] == 7
+            assert (transport.inbox.take() or {})["method"] == "session/cancel"
+            assert (transport.inbox.take() or {})["id"] == 7
             line = json.dumps({"jsonrpc": "2.0", **_request("later", "session/list")}).encode() + b"\n"
             client.write(line)
             wait_until(lambda: unread(client.end.descriptors[0]) == 0)
             client.write(line)
             wait_until(lambda: unread(client.end.descriptors[0]) == len(line))
             assert client.read()["id"] == "nobody reads"
-            assert (transport.take() or {})["id"] == "later"
+            assert (transport.inbox.take() or {})["id"] == "later"
             assert client.read()["error"]["message"].startswith("The id is in use")
 
     def test_what_is_refused_at_once_is_not_read_on_either(self) -> None:
@@ -296,7 +296,7 @@ class TestFlood:
     async def test_what_is_to_be_done_has_its_turn_while_messages_keep_coming(self, client: RawClient) -> None:
         transport = _attached(client)
         client.send(*({"method": "_n", "params": {}} for _ in range(100)))
-        await asyncio.wait_for(transport.waiting(99), 10)
+        await asyncio.wait_for(transport.inbox.waiting(99), 10)
         turns: list[str] = []
         asyncio.get_running_loop().call_soon(turns.append, "had")
         for _ in range(100):
@@ -346,7 +346,7 @@ class TestEnd:
     def test_a_file_without_requests_ends_at_once(self) -> None:
         with raw_client(finish_before_end=True) as client:
             client.close_input()
-            assert client.transport.take() is None
+            assert client.transport.inbox.take() is None
             assert client.end.over.wait(5)
 
     async def test_a_broken_output_ends_the_connection_and_releases_who_waits_for_it(self, client: RawClient) -> None:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 from collections.abc import AsyncIterator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acp_adapter import turn as turn_work
-from acp_adapter.turn import steer
+from acp_adapter.commands.command import SlashCommand
+from acp_adapter.commands.registry import CommandShelf
 from agent_core.activity import NOWHERE, where
 from agent_core.agent import AIAgent
-from agent_core.errors import ProviderError, StoreError, TurnInterrupted
+from agent_core.errors import ProviderError, StoreError
 from agent_core.events import Noticed, SessionNamed, ToolFinished, ToolOutput
 from agent_core.messages import Message
 from tests.support.turn_desk import Desk, Stubborn
@@ -41,7 +41,7 @@ async def desk(home: Path, workspace: Path) -> AsyncIterator[Desk]:
     made.factory.slow.set()
     await asyncio.to_thread(made.close)
     await asyncio.wait_for(made.sessions.close(made.session), 10)
-    await asyncio.to_thread(made.executor.shutdown)
+    await made.free_workers()
     made.factory.close()
 
 
@@ -88,10 +88,9 @@ class TestAToolThatIgnoresTheCancel:
         assert [message["content"] for message in history if message["role"] == "user"][1:] == ["say second"]
         assert "Interrupted" in str(next(message for message in history if message["role"] == "tool")["content"])
         tool.release.set()
-        await asyncio.to_thread(desk.executor.shutdown)
+        await desk.free_workers()
         assert desk.history == history, "what the given-up turn still does changes nothing"
         assert "never" not in desk.text
-        desk.executor = ThreadPoolExecutor()
 
     async def test_the_session_can_be_closed(self, desk: Desk, tool: Stubborn) -> None:
         turn = desk.begin("call stubborn {}")
@@ -137,20 +136,13 @@ async def test_a_cancelled_prompt_that_cannot_be_kept_does_not_cut_the_next_answ
     def fails(*_: object) -> None:
         raise StoreError("full", "The disk is full.")
 
-    begun, goes_on = threading.Event(), threading.Event()
-
-    def hangs(*_: object) -> None:
-        begun.set()
-        goes_on.wait(10)
-        raise TurnInterrupted
-
-    monkeypatch.setattr(turn_work.TurnWork, "keep_unbegun", fails)
+    desk.factory.slow.clear()
     with monkeypatch.context() as patch:
-        patch.setattr(turn_work.TurnWork, "run", hangs)
+        patch.setattr(desk.factory.sessions.store, "end_turn", fails)
         turn = desk.begin("say never")
-        assert await asyncio.to_thread(begun.wait, 10)
+        assert await asyncio.to_thread(desk.factory.making.wait, 10)
         desk.session.cancel()
-        goes_on.set()
+        desk.factory.slow.set()
         with pytest.raises(StoreError):
             await asyncio.wait_for(turn, 5)
     words = "word " * 2_000
@@ -184,15 +176,15 @@ async def test_a_prompt_that_waits_is_answered_when_it_alone_is_cancelled(desk: 
 async def test_what_was_said_to_a_turn_that_is_given_up_is_not_lost(desk: Desk, tool: Stubborn) -> None:
     turn = desk.begin("call stubborn {}")
     assert await asyncio.to_thread(tool.entered.wait, 10)
-    assert steer(desk.session, "Only the tests.")
+    assert desk.session.steer("Only the tests.")
     await desk.cancel(turn)
     [notice] = [event for event in desk.shown if isinstance(event, Noticed)]
     assert notice.text.endswith("send it again: Only the tests.")
-    assert not steer(desk.session, "More.")
+    assert not desk.session.steer("More.")
 
 
 async def test_the_persons_mode_goes_before_the_one_that_a_plan_led_to_just_before(desk: Desk) -> None:
-    session, chooser = desk.session, desk.runner.chooser
+    session, chooser = desk.session, desk.chooser
     for wanted in ("default", "plan"):
         await chooser.set_mode(session, "plan")
         session.workspace.approvals.mode = "accept_edits"  # as the agent does
@@ -202,7 +194,7 @@ async def test_the_persons_mode_goes_before_the_one_that_a_plan_led_to_just_befo
 
 
 async def test_another_choice_does_not_take_back_the_mode_that_a_plan_led_to(desk: Desk) -> None:
-    session, chooser = desk.session, desk.runner.chooser
+    session, chooser = desk.session, desk.chooser
     await chooser.set_mode(session, "plan")
     session.workspace.approvals.mode = "accept_edits"  # as the agent does
     await chooser.choose(session, "edits", "ask")
@@ -212,7 +204,7 @@ async def test_another_choice_does_not_take_back_the_mode_that_a_plan_led_to(des
 
 async def test_a_mode_can_be_chosen_while_the_settings_cannot_be_read(desk: Desk, home: Path) -> None:
     (home / "config.yaml").write_text("{: [")
-    await desk.runner.chooser.set_mode(desk.session, "plan")
+    await desk.chooser.set_mode(desk.session, "plan")
     assert (desk.session.mode, desk.session.choices.mode) == ("plan", "plan")
 
 
@@ -246,10 +238,16 @@ class TestAnswersOfCommands:
     """They are shown again in the order in which they were seen."""
 
     @pytest.fixture
-    async def ended(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[asyncio.Task[str]]:
-        """A turn that has told and stored all, and is not answered yet."""
-        monkeypatch.setattr(turn_work, "refresh_offer", lambda *_: self.answered.wait(10))
-        self.answered = threading.Event()
+    async def ended(self, desk: Desk, workspace: Path, home: Path) -> AsyncIterator[asyncio.Task[str]]:
+        """A turn that has told and stored all, and is not answered yet: it looks for new commands, and that takes."""
+        self.answered, looks = threading.Event(), itertools.count()
+
+        def bring() -> tuple[SlashCommand, ...]:
+            if not next(looks):
+                self.answered.wait(10)
+            return ()
+
+        desk.session.shelf = CommandShelf(workspace, home, bring=bring)
         first = desk.begin("say First.")
         turns = desk.factory.sessions.archive.turns
         await asyncio.to_thread(wait_until, lambda: [turn.outcome for turn in turns("s")] == ["end_turn"])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from acp_adapter.server import Workers
+from acp_adapter.workers import Workers
 from tests.support.waiting import wait_until
 
 _PATIENCE = 10

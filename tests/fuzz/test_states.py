@@ -69,7 +69,7 @@ class TransportStates(RuleBasedStateMachine):
 
     def _answer(self) -> None:
         transport = self.client.transport
-        while (message := transport.take()) is not None:
+        while (message := transport.inbox.take()) is not None:
             if "method" in message and "id" in message:
                 self._held.wait()
                 transport.answer(message["id"], error={"code": -32601, "message": "No.", "data": {}})

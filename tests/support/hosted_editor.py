@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from acp_adapter.capabilities import ClientCapabilities, read_capabilities
-from acp_adapter.client_io.calls import SessionCalls
+from acp_adapter.client_io.calls import EditorCalls
 from acp_adapter.events import Outbox
 from acp_adapter.projection import CardFields
 from agent_core.events import SessionEvent
@@ -40,7 +40,7 @@ class HostedEditor:
         self._thread.start()
         assert self._ready.wait(10), "the editor does not start"
 
-    calls: SessionCalls
+    calls: EditorCalls
     editor: Editor
     _loop: asyncio.AbstractEventLoop
     _over: asyncio.Event
@@ -95,7 +95,7 @@ class HostedEditor:
         async with await Editor.over(end.reader, end.writer) as self.editor:
             self.editor.wire.begin(self._profile, SESSION)
             outbox = Outbox(self._loop, _shown_to_nobody, end.transport.once_written)
-            self.calls = SessionCalls(end.transport, self._loop, SESSION, outbox, CardFields())
+            self.calls = EditorCalls(end.transport, self._loop, SESSION, outbox, CardFields())
             self._ready.set()
             await self._over.wait()
         await answers

@@ -32,6 +32,7 @@ async def serving(
     server: Serve = serve,
     check: bool = True,
     memory: Callable[[ConfigSource], FirstAnswer] | None = None,
+    transport: type[Transport] = Transport,
 ) -> AsyncIterator[Editor]:
     """An editor whose agent runs over a real transport. At the end the server must come to its own end.
 
@@ -40,9 +41,10 @@ async def serving(
         front_door: let the front door answer first, as the process does.
         server: in place of `serve`.
         memory: what the front door remembers; without it nothing.
+        transport: in place of the real one.
     """
     put_database(home)
-    end = AgentEnd()
+    end = AgentEnd(transport)
     settings = config or ConfigSource(Home(home), OFFLINE)
     greeted = functools.partial(greet, end.transport, settings.load, memory(settings) if memory else None)
     running = asyncio.create_task(_run(end.transport, settings, server, greeted if front_door else Greeting))

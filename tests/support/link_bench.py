@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from acp_adapter.content import Draft, Limits, Link
+from acp_adapter.content import Draft, Limits
 from acp_adapter.linked_files import LinkCalls, filled
 from agent_core.callbacks import CallFinished, CallRequested, CallRunning, ToolProgress
 from agent_core.cancel import CancelToken
+from agent_core.events import SaidLink
 from tests.support.tool_context import ScriptedApprover, make_context
 from tools.approval.actions import Action
 from tools.approval.gate import Approvals, Gate
@@ -31,7 +32,7 @@ class LinkBench:
 
     def read(self, *uris: str, limits: Limits | None = None, name: str = "") -> Any:
         """The content of a prompt that is nothing but links."""
-        return self.fill(Draft(tuple(Link(uri, name or uri.rpartition("/")[2]) for uri in uris)), limits)
+        return self.fill(Draft(tuple(SaidLink(uri, name or uri.rpartition("/")[2]) for uri in uris)), limits)
 
     def fill(self, draft: Draft, limits: Limits | None = None) -> Any:
         base = make_context(self.cwd, "default", self.approver, interrupt=self.token)

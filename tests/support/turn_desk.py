@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.content import Draft
+from acp_adapter.content import to_draft
 from acp_adapter.option_changes import Chooser
+from acp_adapter.projection import CardFields
 from acp_adapter.session import SessionManager, SessionState, Ticket
 from acp_adapter.startup import SessionSeed
-from acp_adapter.turn import Prompt, TurnRunner
+from acp_adapter.turn import Prompt, PromptTurn
+from acp_adapter.workers import Workers
 from agent_core.agent import AIAgent
 from agent_core.cancel import CancelToken
 from agent_core.config import ConfigSource
@@ -31,12 +32,6 @@ from tests.support.agent_end import AgentEnd, RawClient
 from tests.support.gate import Gate
 from tests.support.in_memory import OFFLINE
 from tools.errors import ToolInterrupted
-
-_T = TypeVar("_T")
-
-
-def _retold(text: str) -> Draft:
-    return Draft(({"type": "text", "text": text},))
 
 
 class Stubborn:
@@ -97,6 +92,18 @@ class Factory(AgentFactory):
         )
 
 
+class Sessions(SessionManager):
+    """Sessions whose events are kept, and sent to nobody."""
+
+    def __init__(self, shown: list[SessionEvent], *made_of: Any) -> None:
+        super().__init__(*made_of)
+        self._shown = shown
+
+    def deliver(self, _session_id: str, _cards: CardFields, event: SessionEvent) -> int:
+        self._shown.append(event)
+        return 0
+
+
 class Desk:
     """A session, and whoever prompts it."""
 
@@ -105,15 +112,13 @@ class Desk:
     def __init__(self, home: Path) -> None:
         config = ConfigSource(Home(home), OFFLINE)
         self.factory = Factory(config)
-        self.executor = ThreadPoolExecutor(2)
+        self.workers = Workers(2, "turn")
         self.client = RawClient(AgentEnd())
-        client = ClientCapabilities(terminal_output=True)
         self.reading = Gate()
         self.client.transport.once_written = self.reading.once_written
-        self.sessions = SessionManager(self.factory, self.client.transport, self._deliver, self._blocking)
-        chooser = Chooser(self.factory, config, self.sessions, self._blocking)
-        self.runner = TurnRunner(self.factory, self.executor, client, chooser)
         self.shown: list[SessionEvent] = []
+        self.sessions = Sessions(self.shown, self.factory, self.client.transport, self.workers)
+        self.chooser = Chooser(self.factory, config, self.sessions, self.workers)
 
     async def open(self, cwd: Path) -> None:
         choices = SessionChoices(mode="accept_edits")
@@ -128,16 +133,22 @@ class Desk:
         return asyncio.create_task(self._run(text))
 
     async def _run(self, text: str) -> str:
-        retold = _retold if text.startswith("/") else None
-        prompt, ticket = Prompt(text, (SaidText(text),), retold=retold), Ticket("p", CancelToken())
-        return (await self.runner.run(self.session, prompt, ticket)).stop
+        said, client = (SaidText(text),), ClientCapabilities(terminal_output=True)
+        prompt, ticket = Prompt(said, to_draft(said), is_typed=True), Ticket("p", CancelToken())
+        turn = PromptTurn(self.factory, self.workers, self.chooser, client, self.session, prompt, ticket)
+        return (await turn.run()).stop
 
     async def prompt(self, text: str) -> str:
         return await asyncio.wait_for(self.begin(text), 10)
 
     async def free_worker(self) -> None:
         """Wait until one of the two workers is free."""
-        await asyncio.wait_for(self._blocking(lambda: None), 10)
+        await asyncio.wait_for(self.workers.run(lambda: None), 10)
+
+    async def free_workers(self) -> None:
+        """Wait until both are."""
+        both = threading.Barrier(2)
+        await asyncio.wait_for(asyncio.gather(*(self.workers.run(both.wait) for _ in range(2))), 10)
 
     async def cancel(self, turn: asyncio.Task[str]) -> None:
         """Cancel a turn, which must be answered."""
@@ -164,10 +175,3 @@ class Desk:
     @property
     def history(self) -> list[Message]:
         return self.factory.sessions.store.messages("s")
-
-    def _deliver(self, _: SessionState, event: SessionEvent) -> int:
-        self.shown.append(event)
-        return 0
-
-    async def _blocking(self, function: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self.executor, function)

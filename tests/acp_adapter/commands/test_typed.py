@@ -7,7 +7,8 @@ import pytest
 from acp_adapter.commands.builtin import BUILT_IN, KNOWN_ELSEWHERE
 from acp_adapter.commands.command import Told
 from acp_adapter.commands.custom import read_command
-from acp_adapter.commands.run import is_at_once, is_slashed, is_slip, offered, typed_command
+from acp_adapter.commands.registry import by_name
+from acp_adapter.commands.run import is_at_once, is_slashed, is_slip, typed_command
 from agent_core.errors import RequestError
 from agent_core.events import SaidDocument, SaidImage, SaidLink, SaidText
 from tests.support.each import each
@@ -35,7 +36,7 @@ _LINK = SaidLink("file:///srv/app/a.py", "a.py")
     ],
 )
 def test_a_prompt_that_begins_with_a_commands_name_is_that_command(text, name, rest):
-    typed = typed_command((SaidText(text),), _OWN)
+    typed = typed_command((SaidText(text),), by_name(_OWN))
     assert typed is not None
     assert (typed.command.name, typed.rest) == (name, rest)
 
@@ -60,7 +61,7 @@ def test_a_prompt_that_begins_with_a_commands_name_is_that_command(text, name, r
     ],
 )
 def test_everything_else_is_for_the_model(text):
-    assert typed_command((SaidText(text),), _OWN) is None
+    assert typed_command((SaidText(text),), by_name(_OWN)) is None
 
 
 @each(
@@ -77,7 +78,7 @@ def test_everything_else_is_for_the_model(text):
     ],
 )
 def test_a_slip_of_the_finger_is_asked_about_and_does_nothing(text, meant):
-    typed = typed_command((SaidText(text),), _OWN)
+    typed = typed_command((SaidText(text),), by_name(_OWN))
     assert typed is not None
     outcome = typed.command.run(typed, None)
     assert isinstance(outcome, Told)
@@ -152,7 +153,7 @@ _DOCUMENT = SaidDocument("file:///srv/app/b.md", "/undo")
 def test_a_command_counts_whatever_stands_before_it_that_is_no_text(before):
     for text, name, rest in (("/rewind 2", "rewind", "2"), (" /Undo ", "undo", ""), ("/explain it", "explain", "it")):
         parts = (*before, SaidText(text), SaidText(" "))
-        typed = typed_command(parts, _OWN)
+        typed = typed_command(parts, by_name(_OWN))
         assert typed is not None
         assert (typed.command.name, typed.rest, typed.words) == (name, rest, rest)
         assert typed.parts == parts
@@ -212,7 +213,7 @@ def test_a_command_is_the_first_text():
     ],
 )
 def test_a_name_that_people_know_from_other_agents_works(text, name):
-    typed = typed_command((SaidText(text),), _OWN)
+    typed = typed_command((SaidText(text),), by_name(_OWN))
     assert typed is not None
     assert typed.command.name == name
 
@@ -232,7 +233,7 @@ def test_a_name_that_people_know_from_other_agents_works(text, name):
     ],
 )
 def test_a_name_known_from_other_agents_says_at_once_what_to_type_here(text, types):
-    typed = typed_command((SaidText(text),), _OWN)
+    typed = typed_command((SaidText(text),), by_name(_OWN))
     assert typed is not None
     told = typed.command.run(typed, None)
     assert types in told.text
@@ -254,25 +255,25 @@ def test_a_name_known_from_other_agents_says_at_once_what_to_type_here(text, typ
     ],
 )
 def test_a_name_known_from_other_agents_with_a_sentence_behind_it_is_for_the_model(text):
-    assert typed_command((SaidText(text),), _OWN) is None
+    assert typed_command((SaidText(text),), by_name(_OWN)) is None
 
 
 def test_a_name_known_from_other_agents_counts_with_something_attached_after_it():
-    typed = typed_command((SaidText("/clear"), _LINK, _IMAGE), _OWN)
+    typed = typed_command((SaidText("/clear"), _LINK, _IMAGE), by_name(_OWN))
     assert typed is not None
     assert typed.command.name == "reset"
 
 
 def test_a_command_of_the_persons_own_comes_before_a_name_known_from_other_agents():
     own = read_command("diff", "Show $ARGUMENTS.", "project")
-    typed = typed_command((SaidText("/diff main"),), (own,))
+    typed = typed_command((SaidText("/diff main"),), by_name((own,)))
     assert typed is not None
     assert typed.command.run(typed, None).text == "Show main."
 
 
 def test_names_known_from_other_agents_are_not_offered_and_none_hides_a_command():
     assert not set(KNOWN_ELSEWHERE) & set(BUILT_IN)
-    assert not set(KNOWN_ELSEWHERE) & {command.name for command in offered().commands}
+    assert not set(KNOWN_ELSEWHERE) & {command.name for command in by_name().values()}
 
 
 def test_only_steering_status_and_tasks_do_not_wait_for_the_running_turn():
@@ -289,15 +290,15 @@ def test_only_a_slash_at_the_beginning_may_be_a_command():
 
 
 def test_a_built_in_command_cannot_be_replaced():
-    (offer,) = [command for command in offered(_OWN).commands if command.name == "undo"]
-    assert offer == BUILT_IN["undo"].offer
-    typed = typed_command((SaidText("/undo"),), _OWN)
+    (offer,) = [command for command in by_name(_OWN).values() if command.name == "undo"]
+    assert offer == BUILT_IN["undo"]
+    typed = typed_command((SaidText("/undo"),), by_name(_OWN))
     assert typed is not None
     assert typed.command is BUILT_IN["undo"]
 
 
 def test_every_command_is_offered_with_what_may_follow_it():
-    commands = {command.name: command.hint for command in offered(_OWN).commands}
+    commands = {command.name: command.hint for command in by_name(_OWN).values()}
     assert list(commands)[:27] == [
         *("help", "model", "mode", "permissions", "memory", "tools", "skills", "plugins", "trust", "mcp", "tasks"),
         *("status", "context", "compact", "cost"),
@@ -319,4 +320,4 @@ def test_every_command_is_offered_with_what_may_follow_it():
     assert list(commands)[27:] == ["explain", "docs:write"]
     assert commands["rewind"] == "how many turns"
     assert commands["undo"] == ""
-    assert all(command.description for command in offered(_OWN).commands)
+    assert all(command.description for command in by_name(_OWN).values())

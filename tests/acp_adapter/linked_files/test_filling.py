@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.content import Draft, Limits, Link, text_part
+from acp_adapter.content import Draft, Limits, text_part
 from agent_core.callbacks import CallFinished, CallRequested
-from agent_core.events import readable_error
+from agent_core.events import SaidLink, readable_error
 from tests.support.link_bench import LinkBench
 from tests.support.tool_context import ScriptedApprover
 from tools.errors import ToolInterrupted
@@ -36,7 +36,7 @@ def _put(bench: LinkBench, name: str, content: str | bytes) -> str:
 class TestText:
     def test_a_file_stands_where_its_link_stood_with_its_lines_numbered(self, bench: LinkBench) -> None:
         uri = _put(bench, "a.py", "x = 1\ny = 2\n")
-        draft = Draft((text_part("Look at"), Link(uri, "a.py"), text_part("and mend it.")))
+        draft = Draft((text_part("Look at"), SaidLink(uri, "a.py"), text_part("and mend it.")))
         assert bench.fill(draft) == (
             f'Look at\n\n<attached uri="{uri}">\n1|x = 1\n2|y = 2\n</attached>\n\nand mend it.'
         )

@@ -11,13 +11,10 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.option_changes import Chooser
-from acp_adapter.session import SessionState
-from agent_core.config import ConfigSource, Overrides
+from agent_core.config import ConfigSource, Configuration, Overrides
 from agent_core.home import Home
 from agent_core.providers.available_models import MOST_SHOWN, ModelLists, OfferedModel
 from agent_core.sessions.library import SessionLibrary
-from agent_core.settings.options import Option
 from tests.support.editor import PLAIN, ZED, Editor, RpcError
 from tests.support.in_memory import serving
 from tests.support.list_server import ListServer, model_list
@@ -280,25 +277,24 @@ async def test_no_server_is_asked_for_its_models_before_a_prompt_was_answered(ho
             await asyncio.to_thread(wait_until, lambda: len(server.asked) == 1)
 
 
-async def test_where_the_settings_say_so_no_server_is_asked_for_its_models(
-    home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked, real = threading.Event(), Chooser.renew
-
-    def renew(self: Chooser, loop: asyncio.AbstractEventLoop) -> None:
-        real(self, loop)
-        looked.set()
-
-    monkeypatch.setattr(Chooser, "renew", renew)
-    with ListServer({"/v1/models": model_list("fresh")}) as server:
-        own = {"base_url": f"{server.origin}/v1", "model": "house", "context_length": 32_000}
+async def test_where_the_settings_say_so_no_server_is_asked_for_its_models(home: Path, workspace: Path) -> None:
+    with (
+        ListServer({"/v1/models": model_list("fresh")}) as asked,
+        ListServer({"/v1/models": model_list("x")}) as also,
+    ):
+        own = {"base_url": f"{asked.origin}/v1", "model": "house", "context_length": 32_000}
         settings = {"model": {"provider": "work"}, "providers": {"work": own}, "model_lists": {"renew": False}}
         configure(home, settings)
         async with live(home) as editor:
             session, _ = await begin(editor, workspace)
             await editor.prompt(session, "/version")
-            assert await asyncio.to_thread(looked.wait, 10)
-            assert server.asked == []
+            # The next look would be another one: it is seen to be over by what it asks.
+            own["base_url"] = f"{also.origin}/v1"
+            configure(home, {**settings, "model_lists": {"renew": True}})
+            another, _ = await begin(editor, workspace)
+            await editor.prompt(another, "/version")
+            await asyncio.to_thread(wait_until, lambda: len(also.asked) == 1)
+            assert asked.asked == []
 
 
 @pytest.mark.parametrize("name", ["other:two\nlines", "other:hid\u200bden", "other:\x1b[31mred"])
@@ -333,28 +329,32 @@ async def test_a_model_that_the_list_has_no_room_for_is_chosen_by_a_part_of_its_
         assert (await choose(editor, session, "model", "other:model-299"))["model"] == "other:model-299"
 
 
-async def test_a_session_that_is_closed_meanwhile_is_not_shown_new_models(
-    home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked, closed, real = threading.Event(), threading.Event(), Chooser.offered
+class _Held(ConfigSource):
+    """Settings that take long to be read, once, when somebody looks at them after a server has been asked."""
 
-    def offered(self: Chooser, session: SessionState, *, everything: bool = True) -> tuple[Option, ...]:
-        known = real(self, session, everything=everything)
-        if any(group.choices[1:] for option in known for group in option.groups):
-            looked.set()
-            closed.wait(10)
-        return known
+    def __init__(self, home: Path, server: ListServer) -> None:
+        super().__init__(Home(home))
+        self.looked, self.goes_on = threading.Event(), threading.Event()
+        self._server = server
 
+    def load(self) -> Configuration:
+        if self._server.asked and not self.looked.is_set():
+            self.looked.set()
+            self.goes_on.wait(10)
+        return super().load()
+
+
+async def test_a_session_that_is_closed_meanwhile_is_not_shown_new_models(home: Path, workspace: Path) -> None:
     with ListServer({"/v1/models": model_list("fresh")}) as server:
         own = {"base_url": f"{server.origin}/v1", "model": "house"}
         configure(home, {"model": {"provider": "work"}, "providers": {"work": own}})
-        monkeypatch.setattr(Chooser, "offered", offered)
-        async with live(home) as editor:
+        held = _Held(home, server)
+        async with serving(home, config=held, front_door=True) as editor:
             session, _ = await begin(editor, workspace)
             await editor.prompt(session, "/version")
-            assert await asyncio.to_thread(looked.wait, 10)
+            assert await asyncio.to_thread(held.looked.wait, 10)
             await editor.request("session/close", {"sessionId": session})
-            closed.set()
+            held.goes_on.set()
             await begin(editor, workspace)
             assert not editor.updates(session, "config_option_update")
 

@@ -11,6 +11,7 @@ import pytest
 
 from acp_adapter.option_changes import Chooser
 from acp_adapter.session import Ticket
+from acp_adapter.workers import Workers
 from agent_core.cancel import CancelToken
 from agent_core.config import ConfigSource
 from agent_core.home import Home
@@ -39,22 +40,22 @@ async def desk(home: Path, workspace: Path, server: ListServer) -> AsyncIterator
     yield made
     await asyncio.to_thread(made.close)
     await asyncio.wait_for(made.sessions.close(made.session), 10)
-    await asyncio.to_thread(made.executor.shutdown)
+    await made.free_workers()
     made.factory.close()
 
 
-class _Watched:
+class _Watched(Workers):
     """A chooser, and how often it has gone to a worker thread to ask."""
 
     def __init__(self, desk: Desk, quiet: float) -> None:
+        super().__init__(2, "asking")
         self.begun = 0
-        self._desk = desk
         config = ConfigSource(Home(desk.factory.home.root))
-        self.chooser = Chooser(desk.factory, config, desk.sessions, self._blocking, quiet=quiet)
+        self.chooser = Chooser(desk.factory, config, desk.sessions, self, quiet=quiet)
 
-    async def _blocking(self, function: Callable[[], _T]) -> _T:
+    async def run(self, function: Callable[[], _T]) -> _T:
         self.begun += 1
-        return await asyncio.get_running_loop().run_in_executor(self._desk.executor, function)
+        return await super().run(function)
 
 
 async def _asked(server: ListServer) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from acp_adapter.tools import card_details, copying_title, look_of, on_element
+from acp_adapter.tools import about, card_details, look_of, on_element
 from tests.support.each import each
 
 CWD = "/srv/app"
@@ -57,8 +57,8 @@ def test_what_is_done_to_an_element_or_with_a_copy_is_told_by_its_name() -> None
     assert on_element("Click")({"ref": "@e3"}, CWD) == "Click @e3"
     assert on_element("Press", "key")({"key": "Enter", "ref": "@e3"}, CWD) == "Press Enter"
     assert on_element("Click")({}, CWD) == "Click"
-    assert copying_title("Copy to", "to")({"to": "far"}, CWD) == "Copy to far"
-    assert copying_title("Copy to", "to")({}, CWD) == "Copy to another machine"
+    assert about("Copy to", "to", "a place")({"to": "far"}, CWD) == "Copy to far"
+    assert about("Copy to", "to", "a place")({}, CWD) == "Copy to a place"
 
 
 def _title(tool: str, arguments: dict[str, Any]) -> str:
