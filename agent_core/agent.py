@@ -14,23 +14,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_core.agent_settings import AgentSettings
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, Status
 from agent_core.cancel import CancelToken
 from agent_core.compaction.compactor import with_engine
 from agent_core.delegation.settings import DelegationSettings
 from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted, public_text
-from agent_core.guardrails import Repeats, Thresholds
+from agent_core.guardrails import Repeats
 from agent_core.hooks.session_hooks import TurnHooks
 from agent_core.injected_messages import catch_up, notes_beside, tell_undelivered, tell_unused
 from agent_core.loop import Aim, Target, TurnLoop
 from agent_core.memory.session_memory import TurnMemory
 from agent_core.messages import INTERRUPTED_TURN, Content, Message, closing, holds_others_words
-from agent_core.model_request.caller import Patience
 from agent_core.model_request.fallback_chain import Route
 from agent_core.notifications import follow, open_turn
 from agent_core.prompt.layers import PromptSettings, session_prompt
-from agent_core.providers.base import CacheTtl, Provider, ReasoningEffort
+from agent_core.providers.base import Provider, ReasoningEffort
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.factory import provider_by_name
 from agent_core.services import SessionServices
@@ -56,15 +56,13 @@ class DelegationOfTurns:
 
     store: SessionStore
     prompt: PromptSettings
-    guardrails: Thresholds
-    verify_on_stop: bool
     settings: DelegationSettings
 
     def __call__(self, loop: TurnLoop, turn: Turn) -> Delegation:
         """Who has sub-agents work for `turn`."""
         from agent_core.delegation import delegator, subagent  # noqa: PLC0415 - most turns need no sub-agents
 
-        parent = subagent.Parent(AIAgent, loop, self.store, self.prompt, self.guardrails, self.verify_on_stop)
+        parent = subagent.Parent(AIAgent, loop, self.store, self.prompt)
         return delegator.TurnDelegation(parent, self.settings, turn)
 
 
@@ -98,12 +96,9 @@ class AIAgent:
         context_length: int | None = None,
         route: Route | None = None,
         reasoning: ReasoningEffort | None = None,
-        cache_ttl: CacheTtl = "5m",
-        patience: Patience | None = None,
-        guardrails: Thresholds | None = None,
+        settings: AgentSettings | None = None,
         prompt: PromptSettings | None = None,
         ephemeral_system_prompt: str = "",
-        verify_on_stop: bool = True,
         save_trajectories: Runs | bool = False,
         delegation: DelegationSettings | None = None,
     ) -> None:
@@ -120,13 +115,9 @@ class AIAgent:
             services: what outlasts an agent (the plan), where the session keeps it.
             route: the models to ask in turn, in place of `provider` alone; the first is `model`.
             reasoning: how much the model should think; None leaves it to the server.
-            cache_ttl: how long servers should keep the conversation's beginning, where they let us choose.
-            patience: how long one request is tried.
-            guardrails: when a model that goes round in circles is warned and stopped.
+            settings: what is set about its turns.
             prompt: where the system prompt's parts come from.
             ephemeral_system_prompt: goes behind the system prompt in each request; never stored or exported.
-            verify_on_stop: before a turn ends that leaves something undone (edits without a check that passed, an
-                open plan, a step that was only announced), the model is told so once.
             save_trajectories: where each turn goes as a trajectory when it is over; True: into the user's home.
             delegation: what is set about sub-agents.
 
@@ -155,10 +146,9 @@ class AIAgent:
         self.services = services or own_services(self.session_id, self.workspace)
         given = prompt or PromptSettings()
         self._prompt = replace(given, ephemeral=ephemeral_system_prompt) if ephemeral_system_prompt else given
-        self._delegation = delegation or DelegationSettings()
-        self._guardrails = guardrails or Thresholds()
-        self._verify_on_stop = verify_on_stop
-        lacking = (self.services, self.workspace, self._delegation)
+        given_delegation = delegation or DelegationSettings()
+        self._settings = settings or AgentSettings()
+        lacking = (self.services, self.workspace, given_delegation)
         self._loop = TurnLoop(
             session_id=self.session_id,
             workspace=self.workspace,
@@ -167,13 +157,10 @@ class AIAgent:
             platform=platform,
             toolsets=tuple(enabled_toolsets),
             disabled=(*disabled_toolsets, *(name for one in lacking for name in one.missing_tools())),
-            cache_ttl=cache_ttl,
-            patience=patience or Patience(),
+            settings=self._settings,
             context_files=self._prompt.context_files,
-            delegation=DelegationOfTurns(
-                self.session_store, self._prompt, self._guardrails, self._verify_on_stop, self._delegation
-            ),
-            limits=self._delegation.limits,
+            delegation=DelegationOfTurns(self.session_store, self._prompt, given_delegation),
+            limits=given_delegation.limits,
         )
         self._trajectories: Runs | None = None
         if save_trajectories:
@@ -391,7 +378,7 @@ class AIAgent:
             route=route.begin(self._token or CancelToken()),
             callbacks=callbacks,
             keeps=partial(self.session_store.compact, self.session_id, turn_id) if given is None else None,
-            repeats=Repeats(self._guardrails, self._only_reads),
+            repeats=Repeats(self._settings.guardrails, self._only_reads),
             renew=None if system_message else lambda: self._renewed_prompt(callbacks),
         )
 
@@ -417,7 +404,7 @@ class AIAgent:
             memory = TurnMemory(None if content is None else self.services.memory, turn, content or "")
             note = notes_beside(self.services, self.workspace)
             if open_turn(turn, self.services.news, content, complete, lambda: memory.beside(hooks.beside(note))):
-                turn.loose_ends.wanted = self._verify_on_stop
+                turn.loose_ends.wanted = self._settings.verify_on_stop
                 turn.loose_ends.checks_wanted = not forbids_checks(content or "")
                 tell_unused(turn, content or "")
                 stop, text = self._loop.run(turn, ending)

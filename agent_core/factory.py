@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING
 
 from agent_core.activity import RunReport
 from agent_core.agent import AIAgent
+from agent_core.agent_settings import AgentSettings
 from agent_core.compaction.compactor import engine_of
 from agent_core.compaction.engine import CompressionRequest
 from agent_core.config import ConfigSource, Configuration, teach
 from agent_core.delegation.settings import DelegationSettings
 from agent_core.delegation.worktree import tidy_copies
 from agent_core.errors import AuthRequired, HermesError, SettingsError, StoreError, UnknownSession
-from agent_core.guardrails import Thresholds
 from agent_core.home import Home, user_cache
 from agent_core.loop import Target
 from agent_core.memory.session_memory import Memories, SessionMemory
 from agent_core.memory.store import MemoryStore
-from agent_core.model_request.caller import Patience
 from agent_core.model_request.fallback_chain import Route, Routes
 from agent_core.model_request.side_models import AuxiliaryClient, look_at, summarise
 from agent_core.notifications import Backgrounds, News
@@ -336,11 +335,8 @@ class AgentFactory:
             self._routes.provider(choice),
             route=route,
             reasoning=effort_in_use(choices.effort, config.settings.agent.reasoning_effort, choice),
-            cache_ttl=config.settings.prompt_caching.cache_ttl,
-            patience=Patience(config.settings.agent.api_max_retries),
+            settings=AgentSettings.of(config.settings),
             max_iterations=config.settings.agent.max_turns,
-            guardrails=Thresholds.of(config.settings.tool_loop_guardrails),
-            verify_on_stop=config.settings.agent.verify_on_stop,
             delegation=delegation_settings(
                 config, self._workspaces, lambda choice: self._routes.route(config, choice)
             ),

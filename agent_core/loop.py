@@ -11,6 +11,7 @@ from dataclasses import field, replace
 from functools import partial
 from zlib import crc32
 
+from agent_core.agent_settings import AgentSettings
 from agent_core.budget import PROGRAMMATIC
 from agent_core.callbacks import AgentCallbacks, Status, Step
 from agent_core.cancel import CancelToken
@@ -22,11 +23,11 @@ from agent_core.hooks.session_hooks import TurnHooks, ask_hooked, must_go_on
 from agent_core.injected_messages import inject, pass_on, show_unread
 from agent_core.mcp.names import PREFIX as MCP_PREFIX
 from agent_core.messages import Message, ToolCall, injected_message, parse_arguments, tool_call, tool_message
-from agent_core.model_request.caller import Asker, Patience
+from agent_core.model_request.caller import Asker
 from agent_core.model_request.fallback_chain import Route
 from agent_core.model_request.response import CallIds, Reply
 from agent_core.notifications import deliver, learn_from
-from agent_core.providers.base import CacheTtl, ModelRequest, ReasoningEffort, Usage
+from agent_core.providers.base import ModelRequest, ReasoningEffort, Usage
 from agent_core.providers.choice import ModelChoice, is_small
 from agent_core.providers.pricing import cost_of
 from agent_core.services import SessionServices, TurnServices
@@ -147,8 +148,7 @@ class TurnLoop:
     platform: str
     toolsets: tuple[str, ...]
     disabled: tuple[str, ...]
-    cache_ttl: CacheTtl
-    patience: Patience
+    settings: AgentSettings
     context_files: ContextFileSettings = field(default_factory=ContextFileSettings)
     delegation: Callable[[TurnLoop, Turn], Delegation | None] = lambda _, __: None
     limits: DelegationLimits = field(default_factory=DelegationLimits)
@@ -274,7 +274,7 @@ class TurnLoop:
             prefix=self.services.prefix,
             habits=self.services.habits,
             count=lambda usage, choice: self._count(turn, usage, choice),
-            patience=self.patience,
+            patience=self.settings.patience,
         )
 
     def _naming(self, callbacks: AgentCallbacks) -> AgentCallbacks:
@@ -323,7 +323,7 @@ class TurnLoop:
             tools=self._tool_definitions(),
             max_tokens=choice.sent_limit,
             reasoning=self.aim.target.reasoning,
-            cache_ttl=self.cache_ttl,
+            cache_ttl=self.settings.cache_ttl,
             session_id=self.session_id,
             words_only=turn.closing,
         )
@@ -356,7 +356,7 @@ class TurnLoop:
                     context_length=choice.context_length,
                     estimated=self._estimated(turn, asker, reply),
                     model=choice.name,
-                    cost=cost_of(reply.usage, choice.facts, self.cache_ttl),
+                    cost=cost_of(reply.usage, choice.facts, self.settings.cache_ttl),
                     session_cost=self.services.spent.cost,
                     began=began,
                 )
@@ -381,7 +381,7 @@ class TurnLoop:
             turn.callbacks.status_callback(Status("context", cuts.words(choice, turn.route.served)))
 
     def _count(self, turn: Turn, usage: Usage, choice: ModelChoice) -> None:
-        self._count_cost(turn, usage, cost_of(usage, choice.facts, self.cache_ttl))
+        self._count_cost(turn, usage, cost_of(usage, choice.facts, self.settings.cache_ttl))
 
     def _count_cost(self, turn: Turn, usage: Usage, cost: float | None) -> None:
         turn.count(usage, cost)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from acp_adapter.cli.main import say_failed
 from acp_adapter.format import one_line
 from agent_core.agent import AIAgent
+from agent_core.agent_settings import AgentSettings
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested, Step, ToolProgress
 from agent_core.cancel import CancelToken
 from agent_core.compaction.tokens import text_tokens, tools_tokens
@@ -272,9 +273,8 @@ def _watched(probe: Probe, route: Route, place: Path, seconds: float) -> tuple[S
         max_iterations=_MOST_REQUESTS,
         workspace=local_workspace(place, mode="accept_edits"),
         route=route,
-        patience=Patience(attempts=2),
+        settings=AgentSettings(patience=Patience(attempts=2), verify_on_stop=False),
         prompt=PromptSettings(context_files=ContextFileSettings(enabled=False)),
-        verify_on_stop=False,
         callbacks=AgentCallbacks(tool_progress_callback=seen.hear, step_callback=seen.step),
     )
     timer = threading.Timer(seconds, token.cancel)

@@ -42,7 +42,6 @@ from tools.shell.session import ShellMemory
 from tools.toolsets import select, wrong_names
 
 if TYPE_CHECKING:
-    from agent_core.guardrails import Thresholds
     from agent_core.loop import Target, TurnLoop
     from agent_core.prompt.layers import PromptSettings
     from agent_core.providers.base import Usage
@@ -83,8 +82,6 @@ class Parent:
     loop: TurnLoop
     store: SessionStore
     prompt: PromptSettings
-    guardrails: Thresholds
-    verify_on_stop: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +164,8 @@ def make_agent(plan: Plan, parent: Parent, agent_id: str, services: SessionServi
         disabled_toolsets=plan.disabled,
         route=route,
         reasoning=plan.target.reasoning,
-        cache_ttl=loop.cache_ttl,
-        patience=loop.patience,
-        guardrails=parent.guardrails,
+        settings=loop.settings,
         prompt=parent.prompt,
-        verify_on_stop=parent.verify_on_stop,
         delegation=plan.settings,
     )
 

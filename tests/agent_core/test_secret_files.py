@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from agent_core.agent import AIAgent
+from agent_core.agent_settings import AgentSettings
 from agent_core.model_request.caller import Patience
 from agent_core.providers.offline import OfflineProvider
 from agent_core.settings.project import PermissionSettings
@@ -112,7 +113,12 @@ class Project:
             kept=self.kept,
             permissions=permissions,
         )
-        agent = AIAgent("test-model", OfflineProvider(), workspace=workspace, patience=Patience(attempts=1))
+        agent = AIAgent(
+            "test-model",
+            OfflineProvider(),
+            workspace=workspace,
+            settings=AgentSettings(patience=Patience(attempts=1)),
+        )
         try:
             yield Session(agent)
         finally:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agent_core.agent import AIAgent
+from agent_core.agent_settings import AgentSettings
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallOutput, CallRequested, CallRunning, ToolProgress
 from agent_core.messages import Content, Message
 from agent_core.model_request.caller import Patience
@@ -26,6 +27,9 @@ T = TypeVar("T")
 TEST_TOOLS = "test-tools"
 
 
+_SETTINGS = {"cache_ttl", "patience", "guardrails", "verify_on_stop"}
+
+
 def make_agent(
     cwd: Path,
     *scripts: Script,
@@ -37,12 +41,15 @@ def make_agent(
 ) -> AIAgent:
     """An agent in `cwd` whose model plays `scripts`; it has the usual tools and those of the test.
 
-    It tries each request once, if the test does not say otherwise.
+    It tries each request once, if the test does not say otherwise. Among the options may be fields of its settings.
     """
     options.setdefault("enabled_toolsets", ("hermes-acp", TEST_TOOLS))
-    options.setdefault("patience", Patience(attempts=1))
+    set_here = {name: options.pop(name) for name in _SETTINGS & options.keys()}
+    settings = AgentSettings(**{"patience": Patience(attempts=1), **set_here})
     workspace = local_workspace(cwd, guardian=guardian or Guardian(), mode=mode, approver=approver)
-    return AIAgent("test-model", provider or ScriptedProvider(*scripts), workspace=workspace, **options)
+    return AIAgent(
+        "test-model", provider or ScriptedProvider(*scripts), workspace=workspace, settings=settings, **options
+    )
 
 
 class JournalStore(InMemorySessionStore):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.agent import AIAgent
+from agent_core.agent_settings import AgentSettings
 from agent_core.config import ConfigSource
 from agent_core.home import Home
 from agent_core.hooks.hook import Hook
@@ -68,7 +69,7 @@ def hooked_agent(
         "test-model",
         provider or ScriptedProvider(*scripts),
         workspace=workspace,
-        patience=Patience(attempts=1),
+        settings=AgentSettings(patience=Patience(attempts=1)),
         **options,
     )
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 
 from agent_core.agent import AIAgent
+from agent_core.agent_settings import AgentSettings
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested
 from agent_core.cancel import CancelToken
@@ -66,7 +67,7 @@ class ProgramBench:
             provider,
             workspace=self.workspace,
             enabled_toolsets=("hermes-acp", TEST_TOOLS),
-            patience=Patience(attempts=1),
+            settings=AgentSettings(patience=Patience(attempts=1)),
             **self.options,
         )
 
