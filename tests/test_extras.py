@@ -16,7 +16,7 @@ import pytest
 from agent_core.cancel import CancelToken
 from agent_core.errors import SettingsError
 from agent_core.lsp.diagnostics import LanguageServers
-from agent_core.providers import bedrock_client, cloud_sign_ins
+from agent_core.providers import bedrock, sdk_provider
 from agent_core.service_loop import ServiceLoop
 from agent_core.settings import keyring
 from agent_core.telemetry import exporter
@@ -101,9 +101,9 @@ def test_every_extra_that_is_missing_is_named_with_the_line_that_installs_it(
         monkeypatch.setitem(sys.modules, name, None)
     told: Mapping[str, Callable[[], list[str]]] = {
         "azure": lambda: raised(
-            SettingsError, lambda: cloud_sign_ins.check_installed("entra", choice_for("https://a.b"))
+            SettingsError, lambda: sdk_provider.check_installed("entra", choice_for("https://a.b"))
         ),
-        "bedrock": lambda: raised(SettingsError, bedrock_client.check_installed),
+        "bedrock": lambda: raised(SettingsError, bedrock.check_installed),
         "browser": lambda: [missing()],
         "daytona": lambda: raised(CommandError, lambda: need("daytona", "daytona")),
         "docs": lambda: of_documents(tmp_path),
@@ -114,7 +114,7 @@ def test_every_extra_that_is_missing_is_named_with_the_line_that_installs_it(
         "otel": lambda: raised(SettingsError, exporter.check_installed),
         "vercel": lambda: raised(CommandError, lambda: need("vercel", "vercel")),
         "vertex": lambda: raised(
-            SettingsError, lambda: cloud_sign_ins.check_installed("google", choice_for("https://a.b"))
+            SettingsError, lambda: sdk_provider.check_installed("google", choice_for("https://a.b"))
         ),
         "web": of_the_web,
     }

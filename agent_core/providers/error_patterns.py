@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Literal
 
-from agent_core.providers.error_facts import ErrorFacts
+from agent_core.providers.transport_errors import ErrorFacts
 from tools.light_dataclass import dataclass
 
 # What a server's words mean, whichever server it is: the conversation is too long, or images are not taken.

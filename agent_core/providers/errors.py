@@ -12,9 +12,16 @@ from dataclasses import replace
 from agent_core.errors import ProviderConnectionError, ProviderError, ProviderStatusError, SignInFailed
 from agent_core.providers import error_patterns as patterns
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.error_facts import ErrorFacts, asked_wait, body_wait, compiled, read_facts, stated_wait
 from agent_core.providers.error_patterns import Flags, Reason, Rule, tools_named
-from agent_core.providers.transport_errors import readable
+from agent_core.providers.transport_errors import (
+    ErrorFacts,
+    asked_wait,
+    body_wait,
+    compiled,
+    read_facts,
+    readable,
+    stated_wait,
+)
 from tools.light_dataclass import dataclass
 from tools.redaction import redact
 

@@ -19,9 +19,9 @@ from typing import Any, TypeGuard, get_args
 
 from agent_core.errors import ProviderStatusError
 from agent_core.providers.choice import Dialect, ModelChoice, ReasoningBack
-from agent_core.providers.error_facts import ErrorFacts, read_facts
 from agent_core.providers.error_patterns import is_too_long
 from agent_core.providers.shared_file import SharedFile, SharedFileError
+from agent_core.providers.transport_errors import ErrorFacts, read_facts
 from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)

@@ -20,10 +20,9 @@ from urllib.parse import urlsplit, urlunsplit
 from agent_core.errors import ProviderError, ProviderStatusError
 from agent_core.providers.catalog import CUSTOM, SERVICES, Listing, Service, service_at
 from agent_core.providers.choice import ModelChoice, ModelFacts
-from agent_core.providers.error_facts import read_facts
 from agent_core.providers.model_windows import headers_of
 from agent_core.providers.pricing import facts_of, known_models
-from agent_core.providers.transport_errors import read_at_most, readable
+from agent_core.providers.transport_errors import read_at_most, read_facts, readable
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:

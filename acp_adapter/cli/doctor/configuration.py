@@ -375,7 +375,7 @@ def check_sign_in(case: Case) -> Iterator[Finding]:
         return
     from agent_core.errors import HermesError, SettingsError, TurnInterrupted  # noqa: PLC0415 - as above
     from agent_core.providers.catalog import SIGN_INS  # noqa: PLC0415 - the same
-    from agent_core.providers.cloud_sign_ins import try_sign_in  # noqa: PLC0415 - the same
+    from agent_core.providers.sdk_provider import try_sign_in  # noqa: PLC0415 - the same
 
     where, ended = SIGN_INS[choice.sign_in], threading.Event()
     try:

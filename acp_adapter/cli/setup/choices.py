@@ -367,7 +367,7 @@ def _with_key(config: Configuration, person: Person, wanted: Wanted, *, needed: 
 
 def _sign_in(person: Person, choice: ModelChoice, where: str) -> None:
     """Try the sign-in as often as the person wants; the settings may be written without it."""
-    from agent_core.providers.cloud_sign_ins import try_sign_in  # noqa: PLC0415 - only for providers with one
+    from agent_core.providers.sdk_provider import try_sign_in  # noqa: PLC0415 - only for providers with one
 
     while True:
         person.say(f"\nSigning in at {where} …")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from agent_core.errors import ProviderStatusError
-from agent_core.providers.error_facts import LONGEST_WAIT, asked_wait, body_wait, read_facts, stated_wait
+from agent_core.providers.transport_errors import LONGEST_WAIT, asked_wait, body_wait, read_facts, stated_wait
 from tests.agent_core.providers.error_bodies import NOW
 from tests.support.each import each
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from agent_core.errors import ProviderStatusError
-from agent_core.providers.error_facts import ErrorFacts, read_facts
 from agent_core.providers.error_patterns import is_about_one_image, is_too_long, takes_no_images
+from agent_core.providers.transport_errors import ErrorFacts, read_facts
 from tests.support.each import each
 
 

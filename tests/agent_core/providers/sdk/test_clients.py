@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from agent_core.errors import ProviderConnectionError, ProviderStatusError, SettingsError, SignInFailed
-from agent_core.providers import bedrock_client
-from agent_core.providers import cloud_sign_ins as signing
+from agent_core.providers import bedrock
+from agent_core.providers import sdk_provider as signing
 from agent_core.providers.base import TextDelta
 from agent_core.providers.errors import classify
 from tests.agent_core.providers.sdk.conftest import BEDROCK, CLOUDS, ENTRA, FOUNDRY, KEY, MODEL, VERTEX, Way
@@ -108,7 +108,7 @@ def test_a_failure_in_bedrocks_stream_has_its_status_and_hides_the_token(
     model_server, connect, ask, kind, status, reason
 ):
     body = frame(kind, {"message": f"too much of {SESSION}"}, "exception")
-    model_server.add(Garbage(body, bedrock_client.CONTENT_TYPE))
+    model_server.add(Garbage(body, bedrock.CONTENT_TYPE))
     provider = connect(BEDROCK)
     with pytest.raises(ProviderStatusError, match="too much of") as caught:
         ask(provider)

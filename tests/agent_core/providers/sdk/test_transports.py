@@ -6,7 +6,7 @@ import pytest
 
 from agent_core.errors import ProviderConnectionError, ProviderError, ProviderStatusError, TurnInterrupted
 from agent_core.messages import user_message
-from agent_core.providers import bedrock_client, http_provider
+from agent_core.providers import bedrock, http_provider
 from agent_core.providers.base import (
     Finished,
     ModelRequest,
@@ -214,7 +214,7 @@ def test_a_server_that_is_not_there_is_told_as_such(connect, ask, refused_port, 
 
 @EVERY
 def test_an_event_that_is_too_long_ends_the_answer(model_server, ask, way, monkeypatch):
-    for module in (http_provider, bedrock_client):
+    for module in (http_provider, bedrock):
         monkeypatch.setattr(module, "LONGEST_PIECE", 200_000)
     model_server.add(Reply("x" * 400_000))
     assert ask(way)[-1] == Finished("oversized")
