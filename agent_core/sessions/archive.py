@@ -14,7 +14,7 @@ from typing import Any, Literal
 from agent_core.errors import RequestError, UnknownSession
 from agent_core.sessions.database import Database
 from agent_core.sessions.event_codec import plain_text
-from agent_core.sessions.fork import COLUMNS, copy_session, read_record, read_rows, record_from, transcript_of
+from agent_core.sessions.fork import COLUMNS, copy_session, read_record, read_transcript, record_from
 from agent_core.sessions.leases import ProcessIdentity, holder_of, is_alive, read_holder, refuse_living
 from agent_core.sessions.records import NewSession, SessionPage, SessionRecord, Transcript
 from agent_core.sessions.rows import (
@@ -408,9 +408,7 @@ class SessionArchive:
         Raises:
             UnknownSession: there is no such session.
         """
-        with self.database.read() as connection:
-            rows = read_rows(connection, session_id)
-        return transcript_of(rows)
+        return read_transcript(self.database, session_id)
 
     def story(self, session_id: str) -> Transcript:
         """What of a transcript shows the session again: messages only of turns without events.
@@ -418,9 +416,7 @@ class SessionArchive:
         Raises:
             UnknownSession: there is no such session.
         """
-        with self.database.read() as connection:
-            rows = read_rows(connection, session_id, all_messages=False)
-        return transcript_of(rows)
+        return read_transcript(self.database, session_id, all_messages=False)
 
     def _read(self, where: str, *values: object) -> tuple[SessionRecord, ...]:
         sql = f"SELECT {COLUMNS} FROM sessions AS s WHERE {where}"  # noqa: S608 - constants

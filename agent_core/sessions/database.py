@@ -130,10 +130,6 @@ class Database:
         """The file as it was found; another object once it had to be looked at anew."""
         return self._file
 
-    def another(self) -> Database:
-        """The same file, with connections of its own."""
-        return Database(self.path, clock=self.clock, patience=self._patience, options=self._options)
-
     @contextlib.contextmanager
     def write(self, patience: float | None = None) -> Iterator[sqlite3.Connection]:
         """One short transaction: committed at the end, rolled back on an exception. One at a time in this process.

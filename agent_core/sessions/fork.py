@@ -6,7 +6,7 @@ import json
 import logging
 import re
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
 from typing import Any, Literal, cast
 
@@ -24,7 +24,7 @@ from agent_core.events import (
 from agent_core.messages import Message
 from agent_core.providers.base import Usage
 from agent_core.providers.pricing import Spent
-from agent_core.sessions.database import unpack
+from agent_core.sessions.database import Database, unpack
 from agent_core.sessions.event_codec import decode, plain_text, unreadable
 from agent_core.sessions.leases import holder_of, is_alive
 from agent_core.sessions.records import NewSession, SessionRecord, StoredEvent, StoredMessage, Transcript, TurnRecord
@@ -143,55 +143,37 @@ _EVENTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRows:
-    """What the database holds of a session, as of one moment."""
+def read_transcript(database: Database, session_id: str, *, all_messages: bool = True) -> Transcript:
+    """Everything of a session that is in view: nothing undone; withdrawn messages are in it, marked.
 
-    session: SessionRecord
-    turns: tuple[TurnRecord, ...]
-    messages: Sequence[Row]
-    events: Sequence[Row]
-
-
-def read_turns(connection: sqlite3.Connection, session_id: str) -> tuple[TurnRecord, ...]:
-    """All turns of a session, undone ones as well, in order."""
-    rows = connection.execute(_TURNS, (session_id,))
-    return tuple(
-        TurnRecord(number, turn_id, began_at, ended_at, outcome, note, bool(undone))
-        for number, turn_id, began_at, ended_at, outcome, note, undone in rows
-    )
-
-
-def read_rows(connection: sqlite3.Connection, session_id: str, *, all_messages: bool = True) -> SessionRows:
-    """A session's rows. Making a transcript of them takes longer and needs no connection.
+    What is damaged makes no session unusable: a note stands in for an event, a message is left out, and the log has a
+    line about them.
 
     Args:
         all_messages: False leaves out those of turns that have events and no call that broke off: what is shown
             does not need them.
 
     Raises:
-        UnknownSession: there is no such session.
+        UnknownSession: there is no such session. StoreError: it cannot be read.
     """
-    return SessionRows(
-        read_record(connection, session_id),
-        read_turns(connection, session_id),
-        connection.execute(_MESSAGES if all_messages else _UNTOLD, (session_id,)).fetchall(),
-        connection.execute(_EVENTS, (session_id,)).fetchall(),
-    )
-
-
-def transcript_of(rows: SessionRows) -> Transcript:
-    """The transcript: nothing undone; withdrawn messages are in it, marked.
-
-    What is damaged makes no session unusable: a note stands in for an event, a message is left out, and the log has a
-    line about them.
-    """
-    turns = tuple(turn for turn in rows.turns if not turn.undone)
+    with database.read() as connection:
+        session = read_record(connection, session_id)
+        turns = [
+            TurnRecord(number, turn_id, began_at, ended_at, outcome, note, bool(undone))
+            for number, turn_id, began_at, ended_at, outcome, note, undone in connection.execute(
+                _TURNS, (session_id,)
+            )
+        ]
+        messages = connection.execute(_MESSAGES if all_messages else _UNTOLD, (session_id,)).fetchall()
+        events = connection.execute(_EVENTS, (session_id,)).fetchall()
     # What was saved from a damaged database may have lost its turn's row; it is in view nevertheless.
-    undone = frozenset(turn.number for turn in rows.turns if turn.undone)
-    messages = tuple(_messages(rows, undone))
-    events = tuple(_events(rows, undone))
-    return Transcript(rows.session, turns, messages, events)
+    undone = frozenset(turn.number for turn in turns if turn.undone)
+    return Transcript(
+        session,
+        tuple(turn for turn in turns if not turn.undone),
+        tuple(_messages([row for row in messages if row[1] not in undone], session_id)),
+        tuple(_events([row for row in events if row[0] not in undone], session_id)),
+    )
 
 
 def decoded(kind: str, version: int, body: str | bytes, is_open: int) -> tuple[SessionEvent, ...]:
@@ -206,18 +188,16 @@ def decoded(kind: str, version: int, body: str | bytes, is_open: int) -> tuple[S
     return decode(kind, version, value, open=bool(is_open))
 
 
-def _messages(rows: SessionRows, undone: Collection[int]) -> Iterator[StoredMessage]:
+def _messages(rows: Sequence[Row], session_id: str) -> Iterator[StoredMessage]:
     damaged = 0
-    for message_id, turn, body, created_at, hidden in rows.messages:
-        if turn in undone:
-            continue
+    for message_id, turn, body, created_at, hidden in rows:
         message = _message(body)
         if message is None:
             damaged += 1
         else:
             yield StoredMessage(message_id, turn, message, created_at, hidden)
     if damaged:
-        log.warning("%d messages of session %s are damaged and left out", damaged, rows.session.id)
+        log.warning("%d messages of session %s are damaged and left out", damaged, session_id)
 
 
 def _message(body: str | bytes) -> Message | None:
@@ -228,11 +208,9 @@ def _message(body: str | bytes) -> Message | None:
     return cast("Message", value) if isinstance(value, dict) and "role" in value else None
 
 
-def _events(rows: SessionRows, undone: Collection[int]) -> Iterator[StoredEvent]:
+def _events(rows: Sequence[Row], session_id: str) -> Iterator[StoredEvent]:
     damaged = 0
-    for turn, position, kind, version, body, is_open, created_at in rows.events:
-        if turn in undone:
-            continue
+    for turn, position, kind, version, body, is_open, created_at in rows:
         try:
             events = decoded(kind, version, body, is_open)
         except StoreError:
@@ -240,7 +218,7 @@ def _events(rows: SessionRows, undone: Collection[int]) -> Iterator[StoredEvent]
             events = unreadable()
         yield StoredEvent(turn, position, created_at, events, bool(is_open))
     if damaged:
-        log.warning("%d items of session %s are damaged; notes stand in for them", damaged, rows.session.id)
+        log.warning("%d items of session %s are damaged; notes stand in for them", damaged, session_id)
 
 
 # Up to where a fork from a message goes: what of that message's turn belongs to it.

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import Any, Protocol
+from typing import Any
 
 from agent_core.events import (
     AgentText,
@@ -85,23 +85,6 @@ class GrowingText:
 
 _MAX_OUTPUT = 1_000_000
 """Characters of one call's live output that are kept: a command may print for hours."""
-
-
-class Content(Protocol):
-    """An item as it stands."""
-
-    @property
-    def open(self) -> bool:
-        """It is a tool call that has not ended."""
-        ...
-
-    def __len__(self) -> int:
-        """About how many characters of it grow."""
-        ...
-
-    def item(self) -> Item:
-        """What is known of it now."""
-        ...
 
 
 class TextItem:
@@ -209,6 +192,9 @@ class WholeItem:
         """The event itself."""
         return self.event
 
+
+Content = TextItem | CallItem | WholeItem
+"""An item as it stands: `open` where it is a call that has not ended, its length that of what grows."""
 
 _LONG = 64 * 1024
 """Characters: a row that is longer is not written again each time that it grows."""

@@ -121,7 +121,7 @@ class SessionLibrary:
 
         with self._lock:
             if self._files is None:
-                self._files = FileVersions(self.database, self._blobs, self.store)
+                self._files = FileVersions(self.database, self._blobs, self.store.note)
             return self._files
 
     @property

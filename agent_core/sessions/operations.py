@@ -12,7 +12,8 @@ call and time.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import ClassVar
 
 from agent_core.background_tasks import TaskInfo
@@ -132,11 +133,6 @@ class Operation:
     __slots__ = ()
     needs_lease: ClassVar[bool] = True
 
-    @property
-    def size(self) -> int:
-        """Bytes that it holds in memory, about."""
-        return _SMALL
-
     def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
         """Store it, within a write transaction; once only, however often it is called."""
         raise NotImplementedError
@@ -182,11 +178,6 @@ class AddMessage(Operation):
     index: int
     message: PackedMessage
 
-    @property
-    def size(self) -> int:
-        """That of the message."""
-        return _SMALL + len(self.message.body)
-
     def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
         """Store it, unless it is stored."""
         number = _number(self.turn)
@@ -224,11 +215,6 @@ class AddCompaction(Operation):
     messages: int
     packed: PackedCompaction
 
-    @property
-    def size(self) -> int:
-        """That of what was made."""
-        return _SMALL + len(self.packed.body)
-
     def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
         """Store it, unless it is stored."""
         made = (self.number, self.packed.body, self.packed.created_at)
@@ -243,11 +229,6 @@ class CloseTurn(Operation):
     now: float
     outcome: str
     note: str
-
-    @property
-    def size(self) -> int:
-        """That of the rest of its journal, once it is known."""
-        return _SMALL + self.turn.unsaved
 
     def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
         """Write the rest of its journal and how it ended; a turn in which nothing happened leaves no row."""
@@ -264,11 +245,6 @@ class AddEvents(Operation):
 
     turn: LiveTurn
 
-    @property
-    def size(self) -> int:
-        """That of its journal, once it is known."""
-        return _SMALL + self.turn.unsaved
-
     def apply(self, connection: sqlite3.Connection, session_id: str) -> None:  # noqa: ARG002 - the turn knows it
         """Write it."""
         _number(self.turn)
@@ -281,11 +257,6 @@ class TellLeft(Operation):
 
     turn: int
     messages: Sequence[PackedMessage]
-
-    @property
-    def size(self) -> int:
-        """That of the messages."""
-        return sum(len(message.body) for message in self.messages)
 
     def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
         """Store it, unless it is stored."""
@@ -314,12 +285,6 @@ class Keep(Operation):
     packed: PackedState
     needs_lease: ClassVar[bool] = False
 
-    @property
-    def size(self) -> int:
-        """That of its texts."""
-        texts = [text for named in (self.packed.system, self.packed.tools) if named is not None for text in named]
-        return _SMALL + len(self.packed.kept) + sum(map(len, texts))
-
     def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
         """Put it in the place of what was kept."""
         write_state(connection, session_id, self.packed)
@@ -345,11 +310,6 @@ class KeepNews(Operation):
 
     news: News
     needs_lease: ClassVar[bool] = False
-
-    @property
-    def size(self) -> int:
-        """That of its text."""
-        return _SMALL + len(self.news.text)
 
     def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
         """Store it, unless it is stored."""
@@ -384,6 +344,24 @@ class KeepTask(Operation):
         body = pack({"kind": task.kind, "title": task.title, "detail": task.detail, "tells": task.tells})
         connection.execute(_WRITE_TASK, (session_id, task.id, task.state, body, task.started_at, task.ended_at))
         connection.execute(_DROP_OLD_TASKS, (session_id, _KEPT_FINISHED))
+
+
+def size_of(value: object) -> int:
+    """Bytes that an operation, or what it holds, takes in memory, about."""
+    match value:
+        case str() | bytes():
+            return len(value)
+        case tuple() | list():
+            return sum(map(size_of, value))
+        case Mapping():
+            return size_of([*value, *value.values()])
+        case LiveTurn():
+            return 0
+        case CloseTurn() | AddEvents():
+            return _SMALL + value.turn.unsaved
+    if not is_dataclass(value):
+        return 0
+    return _SMALL + sum(size_of(getattr(value, each.name)) for each in fields(value))
 
 
 def drop_empty_turns(connection: sqlite3.Connection, session_id: str, which: str, *values: int) -> None:

@@ -9,7 +9,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from agent_core.errors import StoreError
 from agent_core.messages import Message
@@ -138,8 +138,7 @@ _MATCHES = f"""
 """  # noqa: S608 - constants
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class _Match(NamedTuple):
     """A message in which the words were found. `weight` is the greater the better it fits."""
 
     message_id: int
@@ -147,16 +146,7 @@ class Match:
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A session with its best match and the ids of all its messages that were found."""
-
-    session_id: str
-    best: int
-    message_ids: frozenset[int]
-
-
-def matches(connection: sqlite3.Connection, expression: str, not_in: str, now: float) -> list[Match]:
+def _matches(connection: sqlite3.Connection, expression: str, not_in: str, now: float) -> list[_Match]:
     """The newest messages that fit `expression`, newest first; a few thousand at most.
 
     Args:
@@ -165,33 +155,21 @@ def matches(connection: sqlite3.Connection, expression: str, not_in: str, now: f
     """
     rows = connection.execute(_MATCHES, (expression, not_in))
     return [
-        Match(message_id, session_id, -bm25 * _freshness(now - created_at))
+        _Match(message_id, session_id, -bm25 * _freshness(now - created_at))
         for message_id, session_id, created_at, bm25 in rows
     ]
 
 
-def sessions_of(
-    connection: sqlite3.Connection, found: Sequence[Match], sort: Literal["relevance", "newest"], limit: int
-) -> list[Found]:
-    """The sessions of the best or the newest matches, one of each line of forks.
+def _best_of_sessions(
+    connection: sqlite3.Connection, found: Sequence[_Match], sort: Literal["relevance", "newest"], limit: int
+) -> list[_Match]:
+    """The best or the newest match of each session, of one session of each line of forks.
 
     Forks hold copies of messages: of copies the newest counts.
     """
     if sort == "relevance":
         found = sorted(found, key=lambda match: (-match.weight, -match.message_id))
-    chosen: dict[str, Match] = {}
-    for match in _first_of_lines(connection, found):
-        chosen[match.session_id] = match
-        if len(chosen) >= limit:
-            break
-    ids: dict[str, set[int]] = {session_id: set() for session_id in chosen}
-    for match in found:
-        if match.session_id in ids:
-            ids[match.session_id].add(match.message_id)
-    return [Found(session_id, match.message_id, frozenset(ids[session_id])) for session_id, match in chosen.items()]
-
-
-def _first_of_lines(connection: sqlite3.Connection, found: Sequence[Match]) -> Iterator[Match]:
+    chosen: list[_Match] = []
     seen_sessions: set[str] = set()
     seen_roots: set[str] = set()
     for match in found:
@@ -201,7 +179,10 @@ def _first_of_lines(connection: sqlite3.Connection, found: Sequence[Match]) -> I
         row = connection.execute("SELECT root_id FROM sessions WHERE id = ?", (match.session_id,)).fetchone()
         if row is not None and row[0] not in seen_roots:
             seen_roots.add(row[0])
-            yield match
+            chosen.append(match)
+            if len(chosen) >= limit:
+                break
+    return chosen
 
 
 def _freshness(age: float) -> float:
@@ -216,32 +197,32 @@ _LEAD = 0.3
 _CUT = "…"
 
 
-def told(message: Message) -> str:
+def _told(message: Message) -> str:
     """The message in words: its text, the tools it calls with the beginning of their arguments, a tool's answer."""
     if message["role"] == "tool":
         return _clean(result_text(message, _MAX_TEXT))
     calls = [
-        f"[{call['function']['name']} {beginning(call['function']['arguments'], _MAX_CALL)}]"
+        f"[{call['function']['name']} {_beginning(call['function']['arguments'], _MAX_CALL)}]"
         for call in message.get("tool_calls", ())
     ]
     return _clean("\n".join(part for part in (said(message, _MAX_TEXT), *calls) if part))
 
 
-def beginning(text: str, limit: int) -> str:
+def _beginning(text: str, limit: int) -> str:
     """`text`, cut after `limit` characters."""
     return text if len(text) <= limit else text[:limit].rstrip() + _CUT
 
 
-def around_match(text: str, pattern: re.Pattern[str], limit: int) -> str:
+def _around_match(text: str, pattern: re.Pattern[str], limit: int) -> str:
     """About `limit` characters of `text` with the first place that `pattern` fits, else its beginning."""
     if len(text) <= limit:
         return text
     match = pattern.search(text)
     start = max(0, match.start() - int(limit * _LEAD)) if match else 0
     if start == 0:
-        return beginning(text, limit)
+        return _beginning(text, limit)
     start = min(start, len(text) - limit)
-    return _CUT + beginning(text[start:], limit).lstrip()
+    return _CUT + _beginning(text[start:], limit).lstrip()
 
 
 def _clean(text: str) -> str:
@@ -270,25 +251,16 @@ _BEYOND_ALL = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """Characters told of a message that was found or asked for, and of any other."""
+class _Telling:
+    """How messages are told: so many characters of hits, and of others; what are hits, and what to look for there."""
 
     hit: int
     other: int
-
-
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """Which messages are hits, and what to look for in them."""
-
     hits: frozenset[int] = frozenset()
     pattern: re.Pattern[str] | None = None
 
 
-_NO_MARKS = Marks()
-
-
-def read_session(
+def _session(
     connection: sqlite3.Connection, session_id: str, messages: tuple[RecalledMessage, ...], hits: int = 0
 ) -> RecalledSession | None:
     """What is told of a session with `messages` of it; None where there is no such session."""
@@ -302,14 +274,8 @@ def read_session(
     return RecalledSession(session_id, title, cwd, updated_at, messages, hits)
 
 
-def read_window(
-    connection: sqlite3.Connection,
-    session_id: str,
-    message_id: int,
-    size: int,
-    bounds: Bounds,
-    *,
-    marks: Marks = _NO_MARKS,
+def _window(
+    connection: sqlite3.Connection, session_id: str, message_id: int, size: int, telling: _Telling
 ) -> tuple[RecalledMessage, ...]:
     """The message with up to `size` others before and after it; `size` messages for FIRST and LAST.
 
@@ -320,28 +286,28 @@ def read_window(
         before = 0
     if message_id == LAST:
         before, after, message_id = size, 0, _BEYOND_ALL
-    earlier = _taken(connection.execute(_BACKWARDS, (session_id, message_id)), before, bounds, marks)
-    later = _taken(connection.execute(_FORWARDS, (session_id, message_id)), after, bounds, marks)
+    earlier = _taken(connection.execute(_BACKWARDS, (session_id, message_id)), before, telling)
+    later = _taken(connection.execute(_FORWARDS, (session_id, message_id)), after, telling)
     return (*reversed(earlier), *later)
 
 
-def with_answer(
+def _with_answer(
     connection: sqlite3.Connection,
     session_id: str,
     message_id: int,
     messages: tuple[RecalledMessage, ...],
-    bounds: Bounds,
+    telling: _Telling,
 ) -> tuple[RecalledMessage, ...]:
     """The messages around one, with the answer that ended its turn, however far that is from it."""
     row = connection.execute(_ANSWERS, (session_id, session_id, message_id)).fetchone()
-    found = _taken([row] if row is not None else [], 1, Bounds(bounds.hit, bounds.hit), _NO_MARKS)
+    found = _taken([row] if row is not None else [], 1, _Telling(telling.hit, telling.hit))
     if not found or _has_calls(row[2]) or any(each.id == found[0].id and each.is_hit for each in messages):
         return messages
     others = (message for message in messages if message.id != found[0].id)
     return tuple(sorted((*others, replace(found[0], is_answer=True)), key=lambda message: message.id))
 
 
-def _taken(rows: Iterable[tuple[Any, ...]], count: int, bounds: Bounds, marks: Marks) -> list[RecalledMessage]:
+def _taken(rows: Iterable[tuple[Any, ...]], count: int, telling: _Telling) -> list[RecalledMessage]:
     taken: list[RecalledMessage] = []
     if count == 0:
         return taken
@@ -349,9 +315,9 @@ def _taken(rows: Iterable[tuple[Any, ...]], count: int, bounds: Bounds, marks: M
         text = _text(message_id, body)
         if not text:
             continue
-        is_hit = message_id in marks.hits
-        limit = bounds.hit if is_hit else bounds.other
-        shown = around_match(text, marks.pattern, limit) if is_hit and marks.pattern else beginning(text, limit)
+        is_hit = message_id in telling.hits
+        limit = telling.hit if is_hit else telling.other
+        shown = _around_match(text, telling.pattern, limit) if is_hit and telling.pattern else _beginning(text, limit)
         taken.append(RecalledMessage(message_id, role, shown, created_at, is_hit))
         if len(taken) == count:
             break
@@ -369,16 +335,14 @@ def _has_calls(body: Any) -> bool:
 def _text(message_id: int, body: Any) -> str:
     try:
         message = unpack(body)
-        return "" if message.get("injected") else told(message)
+        return "" if message.get("injected") else _told(message)
     except (StoreError, KeyError, TypeError, AttributeError):
         log.warning("the stored message %d cannot be read", message_id, exc_info=True)
         return _DAMAGED
 
 
 _MOST_INDEXED = 100_000
-_FOUND = Bounds(hit=1_500, other=500)
-_READ = Bounds(hit=4_000, other=4_000)
-_GLANCE = Bounds(hit=300, other=300)
+_FOUND, _READ, _GLANCE = _Telling(1_500, 500), _Telling(4_000, 4_000), _Telling(300, 300)
 _FIRST_MESSAGES = 2
 _LATEST = f"""
     SELECT id FROM sessions WHERE archived = {IN_USE} AND turns_begun > 0 AND source != 'sub-agent'
@@ -421,10 +385,10 @@ class SqliteRecall:
             ToolError: there is no such session or message, or they cannot be read.
         """
         with self._reading() as connection:
-            messages = read_window(connection, session_id, message_id, window, _READ)
+            messages = _window(connection, session_id, message_id, window, _READ)
             if any(message.id == message_id for message in messages):
-                messages = with_answer(connection, session_id, message_id, messages, _READ)
-            found = read_session(connection, session_id, messages)
+                messages = _with_answer(connection, session_id, message_id, messages, _READ)
+            found = _session(connection, session_id, messages)
         if found is None:
             raise ToolError(f"There is no session {session_id!r}. Search for words to get the ids of sessions.")
         if message_id in {FIRST, LAST}:
@@ -447,8 +411,8 @@ class SqliteRecall:
             for (session_id,) in connection.execute(_LATEST):
                 if len(told) >= limit:
                     break
-                messages = read_window(connection, session_id, FIRST, _FIRST_MESSAGES, _GLANCE)
-                found = read_session(connection, session_id, messages) if messages else None
+                messages = _window(connection, session_id, FIRST, _FIRST_MESSAGES, _GLANCE)
+                found = _session(connection, session_id, messages) if messages else None
                 if found is not None:
                     told.append(found)
         return tuple(told)
@@ -466,17 +430,16 @@ class SqliteRecall:
         self, connection: sqlite3.Connection, query: RecallQuery, words: Words
     ) -> tuple[RecalledSession, ...]:
         now = self._database.clock()
-        found = matches(connection, words.all_of_them(query.roles), query.not_in, now)
+        found = _matches(connection, words.all_of_them(query.roles), query.not_in, now)
         if not found and len(words.wanted) > 1:
-            found = matches(connection, words.any_of_them(query.roles), query.not_in, now)
-        pattern = words.pattern()
+            found = _matches(connection, words.any_of_them(query.roles), query.not_in, now)
         told: list[RecalledSession] = []
-        for hit in sessions_of(connection, found, query.sort, query.limit):
-            marks = Marks(hit.message_ids, pattern)
-            messages = read_window(connection, hit.session_id, hit.best, query.window, _FOUND, marks=marks)
-            messages = with_answer(connection, hit.session_id, hit.best, messages, _FOUND)
-            session = read_session(connection, hit.session_id, messages, hits=len(hit.message_ids))
-            if session is not None:
+        for best in _best_of_sessions(connection, found, query.sort, query.limit):
+            hits = frozenset(match.message_id for match in found if match.session_id == best.session_id)
+            telling = replace(_FOUND, hits=hits, pattern=words.pattern())
+            messages = _window(connection, best.session_id, best.message_id, query.window, telling)
+            messages = _with_answer(connection, best.session_id, best.message_id, messages, _FOUND)
+            if (session := _session(connection, best.session_id, messages, len(hits))) is not None:
                 told.append(session)
         return tuple(told)
 

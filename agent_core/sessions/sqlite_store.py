@@ -134,7 +134,8 @@ class Unsaved:
 
 
 class SqliteSessionStore:
-    """A `SessionStore` in a database that other processes share. Blocking, thread-safe.
+    """A `SessionStore` in a database that other processes share. Blocking, thread-safe. The port tells more of what
+    its methods do, take and raise.
 
     What is said, and what happens, is stored before it is acted on. Where that fails, it waits in its session's
     queue, in order, and is tried again. What waits at the end of the process goes into files, for the next one.
@@ -211,10 +212,6 @@ class SqliteSessionStore:
         """From now on only `turn_id` may append; the session's lease is ours. One that runs goes on.
 
         Where it cannot be stored, the turn begins in memory.
-
-        Raises:
-            UnknownSession: there is no such session.
-            SessionInUse: another living process has it.
         """
         with self._entered(session_id) as live:
             now = self._database.clock()
@@ -244,11 +241,7 @@ class SqliteSessionStore:
         self._wake(self._rhythm.checkpoint)
 
     def append(self, session_id: str, turn_id: str, message: Message) -> bool:
-        """Store a message, and what the turn's journal has; False when the turn is not the running one.
-
-        Raises:
-            TypeError: the message holds what is no JSON.
-        """
+        """Store a message, and what the turn's journal has. Raises TypeError where it holds what is no JSON."""
         row = packed(message, self._database.clock())
         with self._running(session_id, turn_id) as found:
             if found is None:
@@ -262,16 +255,13 @@ class SqliteSessionStore:
             return self._queue.add(live, operation)
 
     def write_journal(self, session_id: str, turn_id: str) -> None:
-        """Store what the turn's journal has, with no message; nothing where the turn is not the running one."""
+        """Store what the turn's journal has, with no message."""
         with self._running(session_id, turn_id) as found:
             if found is not None:
                 self._queue.save(found[0])
 
     def prompts_left(self, session_id: str, turn_id: str) -> Sequence[PromptLeft]:
-        """What was said since the model was told anything last, but for the running turn; oldest first.
-
-        None where the turn is not the running one, or it cannot be read.
-        """
+        """What was said since the model was told anything last, but for the running turn; oldest first."""
 
         def read() -> Sequence[PromptLeft]:
             with self._database.read() as connection:
@@ -286,10 +276,7 @@ class SqliteSessionStore:
         return ()
 
     def answer_left(self, session_id: str, turn_id: str) -> str:
-        """The text of the answer in which the last turn of the history broke off, as far as the person has seen it.
-
-        '' where it ended well, where nothing was seen, or where that cannot be read.
-        """
+        """The text of the answer in which the last turn of the history broke off, as far as it was seen."""
         with self._running(session_id, turn_id) as found:
             if found is not None:
                 try:
@@ -300,10 +287,7 @@ class SqliteSessionStore:
         return ""
 
     def tell_left(self, session_id: str, turn_id: str, left: PromptLeft, messages: Sequence[Message]) -> bool:
-        """Store `messages` at the end of the history as those of the turn whose prompt was left.
-
-        False when the turn `turn_id` is not the running one.
-        """
+        """Store `messages` at the end of the history as those of the turn whose prompt was left."""
         rows = tuple(packed(message, left.began_at) for message in messages)
         with self._running(session_id, turn_id) as found:
             if found is None:
@@ -314,15 +298,12 @@ class SqliteSessionStore:
             return self._queue.add(live, TellLeft(left.turn, rows))
 
     def leave_out(self, session_id: str, turn_id: str, left: PromptLeft, why: str) -> bool:
-        """The model is never told of a prompt that was left; `why` is what the person is told.
-
-        False when the turn `turn_id` is not the running one.
-        """
+        """The model is never told of a prompt that was left; `why` is what the person is told."""
         with self._running(session_id, turn_id) as found:
             return found is not None and self._queue.add(found[0], LeaveOut(left.turn, self._database.clock(), why))
 
     def withdraw(self, session_id: str, turn_id: str) -> bool:
-        """Leave the running turn's messages out of `messages` from now on; False when it is not the running one."""
+        """Leave the running turn's messages out of `messages` from now on."""
         with self._running(session_id, turn_id) as found:
             if found is None:
                 return False
@@ -338,7 +319,7 @@ class SqliteSessionStore:
             return self._queue.add(live, Withdraw(turn, turn.messages))
 
     def compact(self, session_id: str, turn_id: str, compaction: Compaction) -> bool:
-        """Store a compression of the history as it is now; False when the turn is not the running one."""
+        """Store a compression of the history as it is now."""
         packed = packed_compaction(compaction, self._database.clock())
         with self._running(session_id, turn_id) as found:
             if found is None:
@@ -350,12 +331,7 @@ class SqliteSessionStore:
             return self._queue.add(live, operation)
 
     def compaction(self, session_id: str) -> Compaction | None:
-        """The compression in effect; None where the model is shown the whole history.
-
-        Raises:
-            UnknownSession: there is no such session.
-            StoreError: it cannot be read.
-        """
+        """The compression in effect; None where the model is shown the whole history."""
         with self._entered_if_live(session_id) as live:
             waiting = [one for one in live.backlog if isinstance(one, AddCompaction)] if live else []
             if waiting:
@@ -381,12 +357,7 @@ class SqliteSessionStore:
                 self._queue.save_now(live, _LONGER * self._rhythm.patience)
 
     def messages(self, session_id: str) -> list[Message]:
-        """The model's history: from memory while the lease is ours or it could not be stored, else as it is stored.
-
-        Raises:
-            UnknownSession: there is no such session.
-            StoreError: it cannot be read.
-        """
+        """The model's history: from memory while the lease is ours or it could not be stored, else as stored."""
         with self._entered_if_live(session_id) as live:
             if live is None:
                 return self._read_messages(session_id)
@@ -425,29 +396,17 @@ class SqliteSessionStore:
         self.note(session_id, KeepTask(task))
 
     def news(self, session_id: str) -> list[News]:
-        """What was not delivered, oldest first.
-
-        Raises:
-            StoreError: it cannot be read.
-        """
+        """The news that were not delivered, oldest first. Raises StoreError."""
         with self._database.read() as connection:
             return read_news(connection, session_id)
 
     def tasks(self, session_id: str) -> list[TaskInfo]:
-        """The tasks as they were stored, oldest first.
-
-        Raises:
-            StoreError: they cannot be read.
-        """
+        """The tasks as they were stored, oldest first. Raises StoreError."""
         with self._database.read() as connection:
             return read_tasks(connection, session_id)
 
     def settle(self, session_id: str) -> None:
-        """Have all of a session stored that waits for it: whoever looks for it there will find it.
-
-        Raises:
-            StoreError: that is not possible now.
-        """
+        """Have all of a session stored that waits for it; a StoreError tells that this is not possible now."""
         with self._entered_if_live(session_id) as live:
             if live is not None and not live.lost and not self._queue.save_now(live, PATIENCE):
                 told = f"The end of this conversation is not saved yet. {live.failure} Then try again."
@@ -477,22 +436,14 @@ class SqliteSessionStore:
         self._queue.spool.drop(session_id)
 
     def keep(self, session_id: str, state: KeptState) -> None:
-        """Remember what the session keeps between its turns.
-
-        Nothing happens where the session is gone, or another process's now.
-        """
+        """Remember what the session keeps between its turns; nothing where it is gone, or another process's now."""
         operation = Keep(packed_state(state))
         with self._entered(session_id) as live:
             live.backlog = [one for one in live.backlog if not isinstance(one, Keep)]
             self._queue.add(live, operation)
 
     def kept(self, session_id: str) -> KeptState | None:
-        """What was last kept; None if nothing was.
-
-        Raises:
-            UnknownSession: there is no such session.
-            StoreError: it cannot be read.
-        """
+        """What was last kept; None if nothing was."""
 
         def read() -> KeptState | None:
             with self._database.read() as connection:
@@ -636,11 +587,7 @@ class SqliteSessionStore:
             self._queue.save(live)
 
     def _read_live(self, live: LiveSession) -> list[Message]:
-        """The session's messages as they are stored, if none waits to be; none where the session itself waits.
-
-        Raises:
-            UnknownSession, StoreError.
-        """
+        """The session's messages as they are stored, if none waits to be; none where the session itself waits."""
         try:
             return self._read_messages(live.id)
         except UnknownSession:

@@ -154,6 +154,7 @@ class SessionStore(Protocol):
         """What was last kept; None if nothing was.
 
         Raises:
+            UnknownSession: there is no such session.
             StoreError: it cannot be read.
         """
         ...

@@ -26,6 +26,7 @@ from agent_core.sessions.operations import (
     Operation,
     TellLeft,
     drop_empty_turns,
+    size_of,
 )
 from agent_core.sessions.rows import DELETING
 from agent_core.sessions.schema import OpenFile
@@ -105,7 +106,7 @@ class LiveSession:
         if self.failing_since is None:
             return False
         running = 0 if self.turn is None else self.turn.unsaved
-        return running + sum(operation.size for operation in self.backlog) >= MOST_BYTES
+        return running + size_of(self.backlog) >= MOST_BYTES
 
     @property
     def is_unborn(self) -> bool:

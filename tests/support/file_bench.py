@@ -40,7 +40,7 @@ class FileBench:
         self.database = Database(self.home / "hermes-acp.db", clock=lambda: self.now)
         self.blobs = BlobStore(self.home / "blobs")
         self.store = SqliteSessionStore(self.database, background=False)
-        self.versions = FileVersions(self.database, self.blobs, self.store, limits)
+        self.versions = FileVersions(self.database, self.blobs, self.store.note, limits)
         self.rewinder = Rewinder(self.database, self.blobs)
         self.turn = 0
         self._files = LocalFileSystem()

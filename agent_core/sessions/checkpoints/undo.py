@@ -253,14 +253,8 @@ _TRIES = 3
 
 
 @dataclass(slots=True)
-class RewindRun:
-    """One rewind, carried out once.
-
-    Attributes:
-        overwrite: asked for each file that someone else has changed; True to go on with it.
-        max_bytes: a larger file is not kept before it is overwritten, which is asked about.
-        disk: whose files.
-    """
+class _Run:
+    """One rewind, carried out once. The attributes are those of `Rewinder` and its `apply`."""
 
     database: Database
     blobs: BlobStore
@@ -275,12 +269,7 @@ class RewindRun:
     _failed: list[FileOutcome] = field(default_factory=list)
 
     def run(self) -> RewindReport:
-        """Bring the files back, then the conversation.
-
-        Raises:
-            RequestError: the session is not what it was when the plan was made; nothing was changed.
-            StoreError: the database cannot be written; nothing was changed.
-        """
+        """Bring the files back, then the conversation."""
         self._begin()
         missing = {trail.path for trail in self.plan.folders if not trail.path.is_dir()}
         for trail in self.plan.folders:
@@ -362,11 +351,7 @@ class RewindRun:
             folder.rmdir()
 
     def _bring_folder(self, trail: FolderTrail, missing: AbstractSet[Path]) -> None:
-        """Make a directory again, or give it the permissions that it had.
-
-        Args:
-            missing: those that were not there when this began.
-        """
+        """Make a directory again, or give it the permissions that it had. `missing`: those not there at first."""
         path, wanted = trail.path, trail.wanted
         try:
             now = self.disk.folder(path)
@@ -529,4 +514,4 @@ class Rewinder:
             RequestError: the session is not what it was when the plan was made; nothing was changed.
             StoreError: the database cannot be written; nothing was changed.
         """
-        return RewindRun(self._database, self._blobs, plan, overwrite, self._max_bytes, self._disk).run()
+        return _Run(self._database, self._blobs, plan, overwrite, self._max_bytes, self._disk).run()

@@ -12,7 +12,7 @@ from typing import TypeVar
 from agent_core.errors import StoreError
 from agent_core.sessions.checkpoints.blobs import BlobFile, BlobStore
 from agent_core.sessions.checkpoints.file_states import PRUNED
-from agent_core.sessions.checkpoints.writer import CallHistory, Keeper, Queue, VersionLimits
+from agent_core.sessions.checkpoints.writer import CallHistory, Keeper, Note, VersionLimits
 from agent_core.sessions.database import Database
 from agent_core.sessions.schema import files_of
 from tools.changes.facts import ContentCache
@@ -29,75 +29,6 @@ _DAY = 86_400.0
 _ROWS_AT_ONCE = 500
 _FILES_AT_ONCE = 100
 _Item = TypeVar("_Item")
-
-
-def prune(database: Database, blobs: BlobStore, limits: VersionLimits) -> int:
-    """Drop contents beyond `limits`, and those without a row; how many.
-
-    Raises:
-        StoreError: the database or the contents cannot be read or changed.
-    """
-    now = database.clock()
-    try:
-        files = {file.hash: file for file in blobs.files()}
-        _mark(database, _too_old(database, now - limits.max_age_days * _DAY))
-        _mark(database, _too_much(database, files, limits.max_total_bytes))
-        blobs.drop_leftovers(now - _GRACE)
-        old = [file.hash for file in files.values() if file.used_at < now - _GRACE]
-        return drop_unreferenced(database, blobs, _without_row(database, old))
-    except OSError as problem:
-        raise StoreError(
-            f"Earlier versions of files could not be cleaned up in {blobs.root}: {problem.strerror or problem}."
-        ) from problem
-
-
-def contents_of(database: Database, session_id: str) -> tuple[str, ...]:
-    """The hashes of the contents that a session keeps.
-
-    Raises:
-        StoreError: the database cannot be read.
-    """
-    with database.read() as connection:
-        rows = connection.execute(
-            "SELECT DISTINCT before_hash FROM file_versions"
-            " WHERE session_id = ? AND before_hash IS NOT NULL AND lost = ''",
-            (session_id,),
-        )
-        return tuple(row[0] for row in rows)
-
-
-def contents_unused_since(database: Database, before: float) -> tuple[str, ...]:
-    """The hashes of the contents that sessions keep which were not used since `before` (seconds since the epoch).
-
-    Raises:
-        StoreError: the database cannot be read.
-    """
-    with database.read() as connection:
-        rows = connection.execute(
-            "SELECT DISTINCT kept.before_hash FROM file_versions kept JOIN sessions ON sessions.id = kept.session_id"
-            " WHERE sessions.updated_at < ? AND kept.before_hash IS NOT NULL AND kept.lost = ''",
-            (before,),
-        )
-        return tuple(row[0] for row in rows)
-
-
-def drop_unreferenced(database: Database, blobs: BlobStore, hashes: Sequence[str]) -> int:
-    """Delete those contents that no row refers to; how many.
-
-    Raises:
-        StoreError: the database or the contents cannot be read or changed.
-    """
-    dropped = 0
-    for batch in _batches(hashes, _FILES_AT_ONCE):
-        with database.write() as connection:
-            for name in batch:
-                seen = connection.execute(
-                    "SELECT 1 FROM file_versions WHERE before_hash = ? AND lost = '' LIMIT 1", (name,)
-                )
-                if seen.fetchone() is None:
-                    blobs.drop(name)
-                    dropped += 1
-    return dropped
 
 
 def _too_old(database: Database, before: float) -> list[int]:
@@ -163,15 +94,13 @@ class FileVersions:
     to have changed. What another program changes in them while a command runs looks like the command's change.
 
     Args:
-        queue: takes what is noted about changes, in order with all else that a session stores.
+        note: takes what is noted about changes, in order with all else that a session stores.
         limits: how much is kept.
     """
 
-    def __init__(
-        self, database: Database, blobs: BlobStore, queue: Queue, limits: VersionLimits | None = None
-    ) -> None:
+    def __init__(self, database: Database, blobs: BlobStore, note: Note, limits: VersionLimits | None = None) -> None:
         self._database = database
-        self._keeper = Keeper(queue, blobs, limits or VersionLimits(), database.clock)
+        self._keeper = Keeper(note, blobs, limits or VersionLimits(), database.clock)
         self._lock = threading.Lock()
         self._caches: OrderedDict[str, ContentCache] = OrderedDict()
 
@@ -196,7 +125,13 @@ class FileVersions:
         Raises:
             StoreError: the database cannot be read.
         """
-        return contents_of(self._database, session_id)
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT before_hash FROM file_versions"
+                " WHERE session_id = ? AND before_hash IS NOT NULL AND lost = ''",
+                (session_id,),
+            )
+            return tuple(row[0] for row in rows)
 
     def contents_unused_since(self, before: float) -> tuple[str, ...]:
         """The hashes of the contents that sessions keep which were not used since `before` (seconds since the epoch).
@@ -204,15 +139,29 @@ class FileVersions:
         Raises:
             StoreError: the database cannot be read.
         """
-        return contents_unused_since(self._database, before)
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT kept.before_hash FROM file_versions kept JOIN sessions ON sessions.id ="
+                " kept.session_id WHERE sessions.updated_at < ? AND kept.before_hash IS NOT NULL AND kept.lost = ''",
+                (before,),
+            )
+            return tuple(row[0] for row in rows)
 
-    def drop(self, hashes: Sequence[str]) -> None:
-        """Delete those contents that no session keeps any more.
+    def drop(self, hashes: Sequence[str]) -> int:
+        """Delete those contents that no session keeps any more; how many.
 
         Raises:
             StoreError: the database or the contents cannot be changed.
         """
-        drop_unreferenced(self._database, self._keeper.blobs, hashes)
+        dropped = 0
+        for batch in _batches(hashes, _FILES_AT_ONCE):
+            with self._database.write() as connection:
+                for name in batch:
+                    query = "SELECT 1 FROM file_versions WHERE before_hash = ? AND lost = '' LIMIT 1"
+                    if connection.execute(query, (name,)).fetchone() is None:
+                        self._keeper.blobs.drop(name)
+                        dropped += 1
+        return dropped
 
     def prune(self) -> int:
         """Drop contents beyond the limits, of the oldest turns first, and those that nothing refers to any more.
@@ -223,7 +172,18 @@ class FileVersions:
         Raises:
             StoreError: the database or the contents cannot be read or changed.
         """
-        return prune(self._database, self._keeper.blobs, self._keeper.limits)
+        database, blobs, limits, now = self._database, self._keeper.blobs, self._keeper.limits, self._database.clock()
+        try:
+            files = {file.hash: file for file in blobs.files()}
+            _mark(database, _too_old(database, now - limits.max_age_days * _DAY))
+            _mark(database, _too_much(database, files, limits.max_total_bytes))
+            blobs.drop_leftovers(now - _GRACE)
+            old = [file.hash for file in files.values() if file.used_at < now - _GRACE]
+            return self.drop(_without_row(database, old))
+        except OSError as problem:
+            raise StoreError(
+                f"Earlier versions of files could not be cleaned up in {blobs.root}: {problem.strerror or problem}."
+            ) from problem
 
     def _cache(self, session_id: str) -> ContentCache:
         with self._lock:

@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from agent_core.errors import StoreError
 from agent_core.sessions.checkpoints.blobs import BlobStore
@@ -50,7 +50,6 @@ from tools.result import ChangedFile
 
 log = logging.getLogger(__name__)
 
-_BYTES_A_CHANGE = 512
 _TICK = 1e-6
 
 
@@ -77,12 +76,9 @@ class Kept:
     lost: str = ""
 
 
-class Queue(Protocol):
-    """Where what a session stores waits in order."""
-
-    def note(self, session_id: str, operation: Operation) -> None:
-        """Store it after what waits already, now or as soon as that works. Never raises for the database's sake."""
-        ...
+Note = Callable[[str, Operation], object]
+"""Stores what happened in a session after what waits already, now or as soon as that works; never raises for the
+database's sake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +103,6 @@ class NoteChanges(Operation):
     changes: Sequence[Change]
     was_tried: bool = False
     needs_lease: ClassVar[bool] = False
-
-    @property
-    def size(self) -> int:
-        """That of its rows."""
-        return _BYTES_A_CHANGE * (1 + len(self.changes))
 
     def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
         """Add a row for each change, unless they are there."""
@@ -154,11 +145,6 @@ class EndCommand(Operation):
     was_tried: bool = False
     needs_lease: ClassVar[bool] = False
 
-    @property
-    def size(self) -> int:
-        """That of its rows."""
-        return _BYTES_A_CHANGE * (1 + len(self.left) + len(self.named) + len(self.found))
-
     def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
         """Complete the foreseen rows, remove those of what it left alone, and add the others."""
         number = number_for(connection, session_id, self.call)
@@ -198,8 +184,8 @@ class TakeBackChanges(Operation):
 class Keeper:
     """What all calls of a process share; safe for threads."""
 
-    def __init__(self, queue: Queue, blobs: BlobStore, limits: VersionLimits, clock: Callable[[], float]) -> None:
-        self.queue = queue
+    def __init__(self, note: Note, blobs: BlobStore, limits: VersionLimits, clock: Callable[[], float]) -> None:
+        self.note = note
         self.blobs = blobs
         self.limits = limits
         self.clock = clock
@@ -364,7 +350,7 @@ class CallHistory:
         for change in changes:
             watched.folders |= {folder.path: folder for folder in _missing_folders(change.path)}
         watched.begun = self._call()
-        self.keeper.queue.note(self.session_id, NoteChanges(watched.begun, "command", changes))
+        self.keeper.note(self.session_id, NoteChanges(watched.begun, "command", changes))
         for file, change in zip(watched.seen.foreseen, changes, strict=True):
             self.make_sure(change, file.content)
 
@@ -390,7 +376,7 @@ class CallHistory:
             others = [change for change in changes if not self._is_named(change, foreseen)]
             end = EndCommand(self._call(), watched.begun, after, again, named, others, watched.began)
             if watched.begun is not None or changes:
-                self.keeper.queue.note(self.session_id, end)
+                self.keeper.note(self.session_id, end)
             for one, change in zip(found, new, strict=True):
                 self.make_sure(change, one.before.content)
             own = (one for one in differences if settled(one.path) not in end.foreign)
@@ -427,9 +413,9 @@ class CallHistory:
         call = self._call()
 
         def take_back() -> None:
-            self.keeper.queue.note(self.session_id, TakeBackChanges(call))
+            self.keeper.note(self.session_id, TakeBackChanges(call))
 
-        self.keeper.queue.note(self.session_id, NoteChanges(call, origin, tuple(changes)))
+        self.keeper.note(self.session_id, NoteChanges(call, origin, tuple(changes)))
         return take_back
 
     def _call(self) -> CallOfTurn:

@@ -38,7 +38,7 @@ def lost(bench):
 
 
 def prune(bench, **limits):
-    return FileVersions(bench.database, bench.blobs, bench.store, VersionLimits(**limits)).prune()
+    return FileVersions(bench.database, bench.blobs, bench.store.note, VersionLimits(**limits)).prune()
 
 
 def test_within_the_limits_nothing_is_dropped(bench):
@@ -127,7 +127,7 @@ class Unlucky(BlobStore):
 def test_content_dropped_between_keeping_and_noting_is_kept_again(bench):
     blobs = Unlucky(bench.blobs.root)
     bench.begin()
-    history = FileVersions(bench.database, blobs, bench.store).for_call(SESSION, "t1", "c", ())
+    history = FileVersions(bench.database, blobs, bench.store.note).for_call(SESSION, "t1", "c", ())
     history.writing(bench.path("file"), b"before", b"after")
     assert blobs.dropped
     assert blobs.get(sha256(b"before")) == b"before"

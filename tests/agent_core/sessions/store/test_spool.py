@@ -110,7 +110,7 @@ def all_of_it(desk: Desk, work: Path) -> None:
     """Everything that sessions store."""
     store = desk.store
     background = store
-    versions = FileVersions(desk.database, BlobStore(work.parent / "blobs"), store)
+    versions = FileVersions(desk.database, BlobStore(work.parent / "blobs"), store.note)
     store.create_new(
         NewSession("new", "/srv", ("/more",), "editor \ud800", options={"effort": "high", "n": [1, None]})
     )
