@@ -61,11 +61,10 @@ from tools.approval.commands.harmless import is_harmless
 from tools.approval.commands.scripts.awk_sed import judge_awk, judge_sed
 from tools.approval.commands.scripts.effects import (
     HIDDEN,
-    SAFE,
     TOO_MUCH,
     Effects,
     ScriptVerdict,
-    dangerous,
+    verdict_of,
 )
 from tools.approval.commands.scripts.inline import (
     Script,
@@ -314,18 +313,6 @@ def _findings_of(call: Invocation, scene: Scene) -> Iterator[Finding]:
         yield from (replace(finding, secrets=secrets) for finding in found) if secrets else found
 
 
-def scripts_in(reading: Reading) -> Iterator[tuple[Invocation, Script]]:
-    """Every script in what a command runs, with the program that runs it."""
-    for call in reading.invocations:
-        for script in (*scripts_of(call), *app_scripts(call)):
-            yield call, script
-
-
-def fed(script: Script) -> Finding | None:
-    """What follows from a script that nobody can look into."""
-    return _FED if script.is_fed else None
-
-
 def _is_filtered(call: Invocation, reading: Reading) -> bool:
     """Whether what `call` prints goes through something that lets only harmless parts of it pass."""
     return any(looks_for_harmless_names(other) and other.input.source == call for other in reading.invocations)
@@ -369,13 +356,13 @@ def judge_script(language: str, source: str, cwd: Path | None = None, roots: tup
     program = language.rpartition("/")[2]
     judge = _judge_of("sql" if is_sql_client(program) else language_of(program) or program.casefold())
     if not source.strip():
-        return SAFE
+        return ScriptVerdict("safe")
     if _ONLY_UNKNOWN.fullmatch(source):
-        return dangerous(HIDDEN)
+        return verdict_of([HIDDEN])
     try:
         return judge(source, Effects(classify, cwd, roots))
     except RecursionError:
-        return dangerous(TOO_MUCH)
+        return verdict_of([TOO_MUCH])
 
 
 def _judge_of(name: str) -> _Judge:
@@ -433,7 +420,8 @@ def _classified(
         if is_known_hook(command, reading):
             found = [one for one in found if one.why != UNKNOWN_TEXT]
         found.extend(_of_written_scripts(reading, cwd, roots))
-        verdicts = [_judged(script, cwd, roots) for _, script in scripts_in(reading)]
+        scripts = [script for call in reading.invocations for script in (*scripts_of(call), *app_scripts(call))]
+        verdicts = [_judged(script, cwd, roots) for script in scripts]
     except RecursionError:
         return _class_of([_UNREADABLE])
     found.extend(finding for _, findings in verdicts for finding in findings)
@@ -471,9 +459,8 @@ def _of_written_scripts(reading: Reading, cwd: Path | None, roots: tuple[Path, .
 
 
 def _judged(script: Script, cwd: Path | None, roots: tuple[Path, ...]) -> tuple[Level, tuple[Finding, ...]]:
-    unseen = fed(script)
-    if unseen is not None:
-        return "dangerous", (unseen,)
+    if script.is_fed:
+        return "dangerous", (_FED,)
     if script.language == "shell":
         command = classify(script.source, cwd, roots)
         return command.level, command.findings

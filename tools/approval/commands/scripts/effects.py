@@ -29,31 +29,24 @@ class ScriptVerdict:
 
     Attributes:
         level: safe only where it is proven to compute and print, and to read nothing but ordinary files.
-        findings: what is dangerous or forbidden in it; empty for safe and ordinary ones.
-        why: completes «because it …»; '' for a safe one.
+        findings: what is dangerous or forbidden in it, the worst first; empty for safe and ordinary ones.
     """
 
     level: Level
     findings: tuple[Finding, ...] = ()
-    why: str = ""
+
+    @property
+    def why(self) -> str:
+        """Completes «because it …»; '' for a safe one."""
+        return self.findings[0].why if self.findings else INLINE if self.level == "ordinary" else ""
 
 
-SAFE = ScriptVerdict("safe")
-ORDINARY = ScriptVerdict("ordinary", (), INLINE)
-
-
-def verdict_of(findings: tuple[Finding, ...], *, is_proven: bool) -> ScriptVerdict:
-    """The verdict that follows from what was found."""
-    if not findings:
-        return SAFE if is_proven else ORDINARY
-    # A stable order: the worst first, otherwise as they stand in the script.
+def verdict_of(findings: Iterable[Finding], *, is_proven: bool = False) -> ScriptVerdict:
+    """The verdict that follows from what was found, in a stable order."""
     ordered = tuple(sorted(dict.fromkeys(findings), key=lambda found: found.level != "forbidden"))
-    return ScriptVerdict(ordered[0].level, ordered, ordered[0].why)
-
-
-def dangerous(finding: Finding) -> ScriptVerdict:
-    """The verdict for one finding."""
-    return verdict_of((finding,), is_proven=False)
+    if not ordered:
+        return ScriptVerdict("safe" if is_proven else "ordinary")
+    return ScriptVerdict(ordered[0].level, ordered)
 
 
 # Tables of names are written as texts with blanks between.
@@ -202,7 +195,7 @@ class Effects:
     @property
     def verdict(self) -> ScriptVerdict:
         """What follows from all that was found."""
-        return verdict_of(tuple(self.found), is_proven=self.is_proven)
+        return verdict_of(self.found, is_proven=self.is_proven)
 
     def _note(self, command: str, at_least: Finding | None) -> None:
         # The floor of the effect first: the command may say it better, never less.

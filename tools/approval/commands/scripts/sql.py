@@ -105,10 +105,10 @@ def _look_at_client(source: str, pattern: re.Pattern[str], effects: Effects) -> 
     for found in _META_LINE.finditer(_without_texts(source, pattern)):
         if found[1] in {"!", "system"}:
             effects.runs(found[2].strip() or UNKNOWN, _RUNS)
-        elif found[1] in {"i", "ir", "include", "."}:
-            effects.doubt()
         elif found[1] == "gexec":
             effects.add(HIDDEN)
+        elif found[1] in {"i", "ir", "include", "."}:
+            continue
         elif found[2].strip().startswith("|") or "program" in found[2].lower():
             effects.runs(found[2].partition("|")[2].strip() or UNKNOWN, _RUNS)
         elif copied := _COPIED_TO.search(found[2]):
@@ -205,23 +205,7 @@ def _look_at_word(statement: list[str], place: int, word: str, effects: Effects)
         effects.add(finding)
     elif word == "drop" and (is_start or "alter" in statement[:place]) and after not in {",", "=", ")", "."}:
         _look_at_drop(after, effects)
-    elif (
-        (word == "delete" and after == "from" and _is_unbounded(statement[place:]))
-        or (
-            word == "delete"
-            and is_start
-            and after not in {"from", "(", ",", "=", ")"}
-            and _is_unbounded(statement[place:])
-        )
-        or (word == "update" and is_start and "set" in statement[place:] and _is_unbounded(statement[place:]))
-        # ClickHouse: ALTER TABLE x DELETE WHERE …
-        or (
-            word in {"delete", "update"}
-            and statement[:2] == ["alter", "table"]
-            and before != "on"
-            and _is_unbounded(statement[place:])
-        )
-    ):
+    elif _takes_rows(statement, place, before, after, is_start=is_start) and _is_unbounded(statement[place:]):
         effects.add(_UNBOUNDED)
     elif word in {"alter", "create"} and is_start and _ACCOUNTS & set(statement[place + 1 : place + 4]):
         effects.add(_GRANTS)
@@ -231,6 +215,16 @@ def _look_at_word(statement: list[str], place: int, word: str, effects: Effects)
         effects.add(_STOPS)
     elif word == "vacuum" and is_start and "into" in statement[place:]:
         effects.writes(statement[-1].strip("'"))
+
+
+def _takes_rows(statement: list[str], place: int, before: str, after: str, *, is_start: bool) -> bool:
+    """Whether the word deletes or changes rows of a table."""
+    word = statement[place]
+    if word in {"delete", "update"} and statement[:2] == ["alter", "table"] and before != "on":
+        return True  # ClickHouse: ALTER TABLE x DELETE WHERE …
+    if word == "delete":
+        return after == "from" or (is_start and after not in {"(", ",", "=", ")"})
+    return word == "update" and is_start and "set" in statement[place:]
 
 
 def _look_at_drop(after: str, effects: Effects) -> None:
