@@ -18,9 +18,11 @@ from urllib.parse import unquote
 
 from tools.approval.actions import Action, CallMcpTool, ProcessInput, ReadPath, RunCommand, WriteMemory, WritePath
 from tools.approval.commands import classify_command
+from tools.approval.commands.bash.calls import OTHER_SHELLS, SHELLS
 from tools.approval.commands.bash.interpreter import read_command
 from tools.approval.commands.bash.reading import UNKNOWN, Argument, Invocation, Reading, Redirection
 from tools.approval.commands.harmless import is_harmless
+from tools.approval.commands.scripts.inline import language_of
 from tools.approval.rule_patterns import denies_host, denies_path, fits, may_fit
 from tools.approval.rules import Hit, PermissionRule, RuleKind
 
@@ -28,10 +30,6 @@ from tools.approval.rules import Hit, PermissionRule, RuleKind
 # an option's letter or `=`, behind `HEAD:`, as a pattern that the shell expands, through a link. So the disk is
 # looked at: a name that leads to what is denied means that.
 
-INTERPRETER = re.compile(
-    r"(?:ba|z|da|k|fi|c|tc)?sh|(?:python|pypy|perl|ruby|node|nodejs|php|lua|deno|bun|tclsh|osascript|pwsh)[\d.]*"
-    r"|[gmn]?awk|source|\."
-)
 _HOST = re.compile(r"(?:\A|//|@|:)(?:[^\s/@]*@)?(\[[0-9a-f:.]+\]|[a-z0-9-]+(?:\.[a-z0-9-]+)*)(:\d+)?", re.IGNORECASE)
 _NETWORK_FILE = re.compile(r"/dev/(?:tcp|udp)/([^/]+)")
 _QUOTED = re.compile(r"""'([^'\n]{1,300})'|"([^"\n]{1,300})\"""")
@@ -97,9 +95,16 @@ def names_in(text: str, base: Path) -> Iterator[Path]:
 
 def scripts_of(invocation: Invocation) -> Iterator[str]:
     """The texts that a program may run as a script."""
-    if INTERPRETER.fullmatch(invocation.program):
+    if _interprets(invocation.program):
         yield from (argument.text for argument in invocation.arguments)
         yield invocation.input.text
+
+
+def _interprets(program: str) -> bool:
+    """Whether it runs the text that it is given. sed's is hardly ever a command, and often has its words."""
+    if program in SHELLS or program in OTHER_SHELLS or program in {"source", "."}:
+        return True
+    return language_of(program) not in {None, "sed"}
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -209,7 +214,7 @@ def _goes_nowhere(redirection: Redirection) -> bool:
 
 def _is_fed(invocation: Invocation) -> bool:
     """Whether it runs what another program prints."""
-    return invocation.input.kind in {"command", "unknown"} and INTERPRETER.fullmatch(invocation.program) is not None
+    return invocation.input.kind in {"command", "unknown"} and _interprets(invocation.program)
 
 
 def _is_inside(cwd: str | None, roots: tuple[Path, ...]) -> bool:
