@@ -35,13 +35,18 @@ from tools.approval.commands.classes import (
     Level,
 )
 from tools.approval.commands.dangers.calls import (
+    SHELLS,
+    is_known_hook,
     judge_containers,
     judge_databases,
     judge_git,
+    judge_hidden,
     judge_processes,
     judge_rights,
     judge_table,
+    judge_text,
     judge_workplace,
+    kills_only_its_own,
 )
 from tools.approval.commands.dangers.credentials import (
     is_about_environment,
@@ -51,11 +56,9 @@ from tools.approval.commands.dangers.credentials import (
     secrets_given,
 )
 from tools.approval.commands.dangers.deletion import judge_deletion, judge_devices, judge_permissions
-from tools.approval.commands.dangers.hidden import SHELLS, is_known_hook, judge_hidden, judge_text, kills_only_its_own
 from tools.approval.commands.dangers.pipelines import judge_flows, scripts_written
-from tools.approval.commands.dangers.requests import judge_requests
+from tools.approval.commands.dangers.remote import judge_requests, judge_verbs
 from tools.approval.commands.dangers.scene import Scene, texts
-from tools.approval.commands.dangers.verbs import judge_verbs
 from tools.approval.commands.dangers.writing import judge_writing
 from tools.approval.commands.harmless import is_harmless
 from tools.approval.commands.scripts.awk_sed import judge_awk, judge_sed

@@ -14,9 +14,9 @@ from tools.approval.commands.bash.reading import UNKNOWN, Argument, Invocation, 
 from tools.approval.commands.bash.state import Call
 from tools.approval.commands.bash.stdout import printed
 from tools.approval.commands.classes import Finding
+from tools.approval.commands.dangers.calls import SHELLS
 from tools.approval.commands.dangers.credentials import PROGRAMS_WITHOUT_CONTENT, names_secrets
 from tools.approval.commands.dangers.deletion import DELETERS, finds_essential
-from tools.approval.commands.dangers.hidden import SHELLS
 from tools.approval.commands.dangers.scene import (
     Scene,
     Words,

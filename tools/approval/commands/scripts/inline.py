@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from tools.approval.commands.bash.reading import UNKNOWN, Argument, Invocation
+from tools.approval.commands.dangers.remote import LOCAL
 from tools.approval.commands.dangers.scene import Words, sort_words, texts
-from tools.approval.commands.dangers.verbs import LOCAL
 from tools.light_dataclass import dataclass
 
 # How interpreters, stream editors and clients of SQL are told what to run.
