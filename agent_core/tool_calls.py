@@ -365,7 +365,7 @@ class ToolRunner:
             return
         pool = ThreadPoolExecutor(min(len(batch), _AT_ONCE), thread_name_prefix="tool")
         try:
-            with self._workspace.approvals.in_order([call.id for call in batch]):
+            with self._workspace.approvals.queue.in_order([call.id for call in batch]):
                 futures: list[Future[ToolResult]] = [
                     pool.submit(copy_context().run, self._run_one, call) for call in batch
                 ]
@@ -438,7 +438,7 @@ class ToolRunner:
                 return
             call.started = True
             self._tell(CallRunning(call.id))
-        self._workspace.approvals.asks_no_more(call.id)
+        self._workspace.approvals.queue.leave(call.id)
 
     def _output(self, call: _Call, text: str) -> None:
         self._start(call)
@@ -454,7 +454,7 @@ class ToolRunner:
                 return
             call.finished = True
             self._tell(CallFinished(call.id, call.name, call.arguments, result, call.started))
-        self._workspace.approvals.asks_no_more(call.id)
+        self._workspace.approvals.queue.leave(call.id)
 
     def _tell(self, progress: ToolProgress) -> None:
         if self._listener is not None:

@@ -74,7 +74,7 @@ class Calls:
         except (Denied, ToolInterrupted) as problem:
             self.outcomes[number] = type(problem).__name__
         finally:
-            case.approvals.asks_no_more(call)
+            case.approvals.queue.leave(call)
 
     def end(self) -> list[str]:
         """Wait for all; «allowed» or the exception's name of each."""

@@ -6,7 +6,7 @@ import copy
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal, Protocol
@@ -92,6 +92,8 @@ class Approvals:
         asked: what the person was asked on behalf of a call that makes others.
         asker: who asks, for the person; '' for the session's own agent.
         refused_now: what was refused to the calls of the model's last answer.
+        queue: where parallel calls wait to ask, so that the first answer («always») can spare the next; it is
+            told their order, and of each that asks no more.
     """
 
     def __init__(
@@ -116,8 +118,7 @@ class Approvals:
         self._now = _Now((mode, edits))
         self._lock = threading.Lock()
         self._listeners: list[Callable[[], None]] = []
-        # Parallel calls ask one after the other, so that the first answer («always») can spare the next question.
-        self._queue = QuestionQueue()
+        self.queue = QuestionQueue()
         self.asked = AskedTime()
         self.refused_now = _Refused()
 
@@ -232,11 +233,6 @@ class Approvals:
         """The session's history holds nothing of that any more."""
         self._now.has_read_others = False
 
-    @property
-    def can_keep(self) -> bool:
-        """Whether an answer can be kept for later sessions."""
-        return self.grants.keeps
-
     def take_warnings(self) -> tuple[str, ...]:
         """What the person should know before anything is decided: once, whoever asks first."""
         with self._lock:
@@ -301,23 +297,6 @@ class Approvals:
             self._listeners.append(listener)
         return lambda: self._forget(listener)
 
-    def in_order(self, calls: Sequence[str]) -> AbstractContextManager[None]:
-        """While calls run side by side: their questions come in the order of `calls`, which are their ids.
-
-        Whoever runs them tells with `asks_no_more` of each as soon as that is known; nobody asks before the calls
-        before it.
-        """
-        return self._queue.in_order(calls)
-
-    def asks_no_more(self, call: str) -> None:
-        """What a call wants to do was allowed, or it has ended: those after it may ask."""
-        self._queue.leave(call)
-
-    @property
-    def waiting(self) -> int:
-        """How many calls wait to ask, because of a question before theirs or a call that may have one."""
-        return self._queue.waiting
-
     def put(
         self,
         question: Question,
@@ -346,7 +325,7 @@ class Approvals:
         question = replace(question, asker=self.asker)
         with self.asked.asking_for(parent) as watch:
             _refuse_again(watch, question, counts=counts)
-            place = self._queue.place(question.tool_call_id, turn, lambda: self.changes != seen)
+            place = self.queue.place(question.tool_call_id, turn, lambda: self.changes != seen)
             with self._counted(question.tool_call_id), place as is_mine:
                 if not is_mine or self.changes != seen:
                     return None
@@ -409,7 +388,7 @@ class Approvals:
             listeners = list(self._listeners)
         for listener in listeners:
             listener()
-        self._queue.wake()
+        self.queue.wake()
 
     def _forget(self, listener: Callable[[], None]) -> None:
         with self._lock:

@@ -244,7 +244,7 @@ class Gate:
         if isinstance(action, RunCommand) and self.approvals.rules.is_elsewhere:
             wider = wider[:1]  # where the names in others like it lead would be looked up on this machine
         # What may come under a rule of the user's is theirs to decide each day anew.
-        is_kept = self.approvals.can_keep and decision.cause != "rule-unclear"
+        is_kept = self.approvals.grants.keeps and decision.cause != "rule-unclear"
         return Question(
             self.call_id,
             action,

@@ -106,7 +106,7 @@ def test_questions_come_in_call_order_whichever_call_is_ready_first(run, add_too
     def slow(args, **kw):
         # Until the other call stands at the gate, and has asked if nobody holds it back.
         assert ahead.wait(5)
-        approver.wait_for_a_question_or(lambda: approver.approvals.waiting == 1)
+        approver.wait_for_a_question_or(lambda: approver.approvals.queue.waiting == 1)
         kw["ctx"].fs.write(tmp_path / "slow", b"1", expected=None)
         return "{}"
 

@@ -17,13 +17,13 @@ def _backwards(case: Case) -> list[Calls]:
     begun = []
     for number in (2, 1, 0):
         begun.append(Calls(case, EDIT, first=number))
-        wait_until(lambda: case.approvals.waiting + len(_asked(case)) == len(begun))
+        wait_until(lambda: case.approvals.queue.waiting + len(_asked(case)) == len(begun))
     return begun
 
 
 def test_the_questions_of_a_batch_come_in_the_order_of_its_calls():
     case = Case(SlowApprover(YES))
-    with case.approvals.in_order(IDS):
+    with case.approvals.queue.in_order(IDS):
         for calls in _backwards(case):
             calls.end()
     assert _asked(case) == IDS
@@ -38,25 +38,25 @@ def test_without_a_line_they_come_as_they_arrive():
 
 def test_a_call_that_asks_no_more_lets_those_after_it_ask():
     case = Case(SlowApprover(YES))
-    with case.approvals.in_order(IDS):
+    with case.approvals.queue.in_order(IDS):
         last = Calls(case, EDIT, first=2)
-        wait_until(lambda: case.approvals.waiting == 1)
-        case.approvals.asks_no_more("call-1")
-        case.approvals.asks_no_more("call-0")
+        wait_until(lambda: case.approvals.queue.waiting == 1)
+        case.approvals.queue.leave("call-1")
+        case.approvals.queue.leave("call-0")
         assert last.end() == ["allowed"]
     assert _asked(case) == ["call-2"]
 
 
 def test_a_call_that_needs_no_question_waits_for_nobody():
     case = Case(SlowApprover(), "accept_edits")
-    with case.approvals.in_order(IDS):
+    with case.approvals.queue.in_order(IDS):
         assert Calls(case, EDIT, first=2).end() == ["allowed"]
     assert _asked(case) == []
 
 
 def test_nor_does_one_that_an_earlier_answer_has_decided():
     case = Case(SlowApprover())
-    with case.approvals.in_order(IDS):
+    with case.approvals.queue.in_order(IDS):
         calls = Calls(case, EDIT, EDIT, EDIT)
         wait_until(lambda: len(_asked(case)) == 1)
         case.approvals.approver.answer = Answer(allowed=True, scope="session")
@@ -67,18 +67,18 @@ def test_nor_does_one_that_an_earlier_answer_has_decided():
 
 def test_the_cancel_ends_the_wait_in_the_line():
     case = Case(SlowApprover())
-    with case.approvals.in_order(IDS):
+    with case.approvals.queue.in_order(IDS):
         last = Calls(case, EDIT, first=2)
-        wait_until(lambda: case.approvals.waiting == 1)
+        wait_until(lambda: case.approvals.queue.waiting == 1)
         case.token.cancel()
         assert last.end() == ["ToolInterrupted"]
 
 
 def test_who_is_left_when_the_line_is_over_may_ask():
     case = Case(SlowApprover(YES))
-    with case.approvals.in_order(IDS):
+    with case.approvals.queue.in_order(IDS):
         last = Calls(case, EDIT, first=2)
-        wait_until(lambda: case.approvals.waiting == 1)
+        wait_until(lambda: case.approvals.queue.waiting == 1)
     assert last.end() == ["allowed"]
 
 
