@@ -184,7 +184,6 @@ class Recorder:
             self._over.set()
 
     def _write_all(self, taken: _Taken | None) -> None:
-
         cleaner = Cleaner(self._redacting(), _PATIENCE_SECONDS)
         while taken is not None:
             self._write(cleaner.cleaned(self._entry(*taken)))
@@ -248,11 +247,16 @@ class Held:
 
     def put(self, text: str, path: tuple[str, ...]) -> None:
         """The line is complete with `text` in its place."""
-        holder = self.entry["frame"]["params"]["update"]
-        for name in path[:-1]:
-            holder = holder[name]
-        holder[path[-1]] = text
+        _holder(self.entry, path)[path[-1]] = text
         self.settled = True
+
+
+def _holder(entry: Entry, path: tuple[str, ...]) -> dict[str, Any]:
+    """What of a line's update has the text that stands at `path`."""
+    holder: dict[str, Any] = entry["frame"]["params"]["update"]
+    for name in path[:-1]:
+        holder = holder[name]
+    return holder
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -322,10 +326,8 @@ def _spread(clean: str, texts: list[str]) -> list[str]:
 
 def _common(one: str, other: str) -> int:
     """How many characters both begin with."""
-    for place, (sign, beside) in enumerate(zip(one, other, strict=False)):
-        if sign != beside:
-            return place
-    return min(len(one), len(other))
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (sign, beside) in pairs if sign != beside), min(len(one), len(other)))
 
 
 # What a recording may say of a value: no secret, no values of variables and headers, nothing of enormous size.
@@ -583,8 +585,6 @@ def _terminal_ended_by(entry: Entry) -> str | None:
 
 def _taken(entry: Entry, path: tuple[str, ...]) -> str:
     """The piece's text, which is no longer in the line then."""
-    holder = entry["frame"]["params"]["update"]
-    for name in path[:-1]:
-        holder = holder[name]
+    holder = _holder(entry, path)
     text, holder[path[-1]] = str(holder[path[-1]]), ""
     return text

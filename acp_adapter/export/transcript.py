@@ -154,72 +154,6 @@ class Story:
     compressions: int = 0
 
 
-# How long each turn took, how much it added to the conversation, and what it cost.
-
-_CHARS_A_TOKEN = 4
-
-
-@dataclass(frozen=True, slots=True)
-class TurnFigures:
-    """The figures of a turn, as in `Turn`."""
-
-    seconds: float
-    tokens: int
-    is_estimate: bool
-    cost: float | None
-
-
-def figures_of(
-    turns: Sequence[tuple[TurnRecord, Sequence[StoredEvent], Sequence[StoredMessage]]],
-) -> list[TurnFigures]:
-    """The figures of all turns of a session, in order.
-
-    A turn's tokens are those by which the model's window filled, where that was told before and after it; else they
-    are estimated.
-    """
-    return list(_figures(turns))
-
-
-def _figures(
-    turns: Sequence[tuple[TurnRecord, Sequence[StoredEvent], Sequence[StoredMessage]]],
-) -> Iterator[TurnFigures]:
-    before: ContextUsed | None = ContextUsed(0, 0, 0.0)
-    for record, events, messages in turns:
-        after = _last_told(events)
-        grown = after.used - before.used if after is not None and before is not None else 0
-        tokens = grown if grown > 0 else _estimate(messages)
-        yield TurnFigures(_seconds(record, events, messages), tokens, grown <= 0, _cost(before, after))
-        before = after
-
-
-def _last_told(events: Sequence[StoredEvent]) -> ContextUsed | None:
-    told = (event for stored in reversed(events) for event in reversed(stored.events))
-    return next((event for event in told if isinstance(event, ContextUsed)), None)
-
-
-def _cost(before: ContextUsed | None, after: ContextUsed | None) -> float | None:
-    if before is None or after is None or before.cost is None or after.cost is None:
-        return None
-    return max(0.0, after.cost - before.cost)
-
-
-def _seconds(record: TurnRecord, events: Sequence[StoredEvent], messages: Sequence[StoredMessage]) -> float:
-    end = record.ended_at
-    if end is None:
-        end = max([record.began_at, *(each.created_at for each in events), *(each.created_at for each in messages)])
-    return max(0.0, end - record.began_at)
-
-
-def _estimate(messages: Sequence[StoredMessage]) -> int:
-    return sum(_characters(stored) for stored in messages) // _CHARS_A_TOKEN
-
-
-def _characters(stored: StoredMessage) -> int:
-    message = stored.message
-    calls = sum(len(call["function"]["arguments"]) for call in message.get("tool_calls", ()))
-    return len(text_of(message["content"])) + len(message.get("reasoning", "")) + calls
-
-
 # Tool calls, from the events that showed them.
 
 
@@ -299,8 +233,7 @@ def tell(transcript: Transcript) -> Story:
         )
         for record in _records(transcript, events, messages)
     ]
-    figures = figures_of([(turn.record, turn.events, turn.messages) for turn in data])
-    turns = tuple(_turn(turn, figure) for turn, figure in zip(data, figures, strict=True))
+    turns = tuple(_turns(data))
     title = transcript.session.title or _title(turns)
     return Story(transcript.session, title, turns, sum(map(_compressions, data)))
 
@@ -352,19 +285,50 @@ def _made_up(record: TurnRecord, messages: Sequence[StoredMessage], cwd: str) ->
     return rows
 
 
-def _turn(data: _TurnData, figures: TurnFigures) -> Turn:
-    record = data.record
-    return Turn(
-        record.number,
-        record.began_at,
-        record.outcome,
-        record.note,
-        tuple(_items(data)),
-        figures.seconds,
-        figures.tokens,
-        figures.is_estimate,
-        figures.cost,
-    )
+_CHARS_A_TOKEN = 4
+
+
+def _turns(data: Sequence[_TurnData]) -> Iterator[Turn]:
+    """A turn's tokens are those by which the model's window filled, where that was told before and after it."""
+    before: ContextUsed | None = ContextUsed(0, 0, 0.0)
+    for turn in data:
+        record, after = turn.record, _last_told(turn.events)
+        grown = after.used - before.used if after is not None and before is not None else 0
+        yield Turn(
+            record.number,
+            record.began_at,
+            record.outcome,
+            record.note,
+            tuple(_items(turn)),
+            seconds=_seconds(turn),
+            tokens=grown if grown > 0 else sum(map(_characters, turn.messages)) // _CHARS_A_TOKEN,
+            is_estimate=grown <= 0,
+            cost=_cost(before, after),
+        )
+        before = after
+
+
+def _last_told(events: Sequence[StoredEvent]) -> ContextUsed | None:
+    told = (event for stored in reversed(events) for event in reversed(stored.events))
+    return next((event for event in told if isinstance(event, ContextUsed)), None)
+
+
+def _cost(before: ContextUsed | None, after: ContextUsed | None) -> float | None:
+    if before is None or after is None or before.cost is None or after.cost is None:
+        return None
+    return max(0.0, after.cost - before.cost)
+
+
+def _seconds(turn: _TurnData) -> float:
+    began, end = turn.record.began_at, turn.record.ended_at
+    last = max([began, *(each.created_at for each in turn.events), *(each.created_at for each in turn.messages)])
+    return max(0.0, (last if end is None else end) - began)
+
+
+def _characters(stored: StoredMessage) -> int:
+    message = stored.message
+    calls = sum(len(call["function"]["arguments"]) for call in message.get("tool_calls", ()))
+    return len(text_of(message["content"])) + len(message.get("reasoning", "")) + calls
 
 
 def _items(data: _TurnData) -> Iterator[Item]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
@@ -15,9 +14,8 @@ from acp_adapter.export.recording import is_entry
 from agent_core.errors import RequestError
 from tools.light_dataclass import dataclass
 
-# One line of a connection, kept small: a recording may have a million of them.
+# One line of a connection, kept as the text that it is: a recording may have a million of them.
 
-_PACKED_FROM = 1_000
 _MOST_NAME = 200
 
 
@@ -48,21 +46,15 @@ class Frame:
     session: str
     piece: str
     stray: str
-    _body: bytes
-    _is_packed: bool
+    _body: str
 
     @classmethod
     def of(
         cls, place: int, direction: Literal["in", "out"], at: float, message: dict[str, Any] | None, stray: str = ""
     ) -> Frame:
         """The frame of a message, or of a line that was none."""
-        body = (
-            b""
-            if message is None
-            else json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
-        )
         said = message or {}
-        is_packed = len(body) > _PACKED_FROM
+        body = "" if message is None else json.dumps(message, ensure_ascii=False, separators=(",", ":"))
         return cls(
             place,
             direction,
@@ -74,8 +66,7 @@ class Frame:
             _session(said),
             _piece(said),
             stray,
-            zlib.compress(body, 1) if is_packed else body,
-            is_packed,
+            body,
         )
 
     @property
@@ -86,10 +77,7 @@ class Frame:
     @property
     def message(self) -> dict[str, Any] | None:
         """The message, read anew each time; None for a line that was none."""
-        if not self._body:
-            return None
-        body = zlib.decompress(self._body) if self._is_packed else self._body
-        found: dict[str, Any] = json.loads(body.decode(errors="surrogatepass"))
+        found: dict[str, Any] | None = json.loads(self._body) if self._body else None
         return found
 
 
