@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -26,6 +26,8 @@ from acp_adapter.cli.doctor.configuration import (
     check_settings,
     check_sign_in,
     check_space,
+    close,
+    open_places,
     try_servers,
 )
 from acp_adapter.cli.doctor.installation import (
@@ -47,6 +49,7 @@ from tools.environments.temp_directories import OwnDirectory
 
 if TYPE_CHECKING:
     from agent_core.home import Home
+    from agent_core.sessions.salvage import Salvaged
 
 
 # Every check, in the order in which they are told.
@@ -108,6 +111,78 @@ class Wish:
         return (self.quick and check.waits) or (not self.asks_model and check.name == _MODEL)
 
 
+# What `--fix` mends: nothing that a person wrote, and nothing of it is a decision of theirs.
+
+_TABLES = ("sessions", "turns", "messages", "events")
+
+
+def mend_permissions(case: Case) -> Iterator[Mended]:
+    """Take other users' permissions from the home and from what is private in it.
+
+    The home comes first: with that alone nobody else gets in.
+    """
+    if os.name == "nt":
+        return
+    for path in tuple(open_places(case.home)):
+        try:
+            done = close(path)
+        except OSError as problem:
+            yield Mended("permissions", done=False, text=f"{path}: {problem.strerror}", harm=True)
+            continue
+        if done:
+            yield Mended("permissions", done=True, text=f"{path} is for you alone now")
+        else:
+            yield Mended("permissions", done=False, text=f"{path} is a link, or another user's: it was left as it is")
+
+
+def mend_database(case: Case) -> Iterator[Mended]:
+    """Mend the database, or set it aside and save what can be read of it. Nothing is ever deleted."""
+    from agent_core.errors import StoreError  # noqa: PLC0415 - with SQLite
+    from agent_core.sessions.repair import repair  # noqa: PLC0415 - loads SQLite
+
+    try:
+        report = repair(case.home.database, case.home.blobs)
+    except StoreError as problem:
+        yield Mended("database", done=False, text=problem.public, harm=True)
+        return
+    for text in (*report.done, *_saved(report.salvaged)):
+        yield Mended("database", done=True, text=text)
+    if report.refused:
+        yield Mended("database", done=False, text=report.refused, harm=True)
+
+
+def _saved(saved: Salvaged | None) -> Iterator[str]:
+    if saved is None:
+        return
+    yield f"Saved: {', '.join(f'{saved.rows.get(table, 0)} {table}' for table in _TABLES)}."
+    if saved.unreadable:
+        lost = ", ".join(f"{count} of {table}" for table, count in sorted(saved.unreadable.items()))
+        yield f"Not readable, and in the broken file only: {lost}."
+    if saved.recreated:
+        yield f"{saved.recreated} sessions had lost their title and directory: «Recovered session»."
+
+
+MENDERS: Mapping[str, Callable[[Case], Iterator[Mended]]] = {
+    "permissions": mend_permissions,
+    "database": mend_database,
+}
+
+
+def mend(case: Case) -> Iterator[Mended]:
+    """Each thing that is done or left, as it happens."""
+    for name, each in MENDERS.items():
+        try:
+            yield from each(case)
+        except Exception as problem:  # noqa: BLE001 - what cannot be mended must not hide the rest
+            yield Mended(name, done=False, text=f"{name}: {_told(problem)}", harm=True)
+
+
+def _told(problem: Exception) -> str:
+    if isinstance(problem, OSError):
+        return f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem)
+    return f"this failed, which is a fault of the program: {type(problem).__name__}: {problem}"
+
+
 # The run itself.
 
 FAILED = 1
@@ -159,8 +234,6 @@ def _as_json(case: Case, order: Order, out: TextIO) -> int:
 
 
 def _mended(case: Case, out: TextIO) -> Iterator[Mended]:
-    from acp_adapter.cli.doctor.fixes import mend  # noqa: PLC0415 - only where it is wanted
-
     redact = case.redactor()
     for each in mend(case):
         told = replace(each, text=redact(each.text))

@@ -2,9 +2,9 @@
 
 import errno
 
-from acp_adapter.cli.doctor import fixes
+from acp_adapter.cli.doctor import run
 from acp_adapter.cli.doctor.configuration import check_permissions
-from acp_adapter.cli.doctor.fixes import mend_database, mend_permissions
+from acp_adapter.cli.doctor.run import mend_database, mend_permissions
 from tests.support.filled_database import counted, fill, overwrite, pages_of
 
 
@@ -45,9 +45,9 @@ def test_what_cannot_be_mended_does_not_keep_the_rest_from_it(case, home, monkey
     def broken(*_):
         raise PermissionError(errno.EACCES, "Permission denied", "/x")
 
-    monkeypatch.setitem(fixes.MENDERS, "database", broken)
+    monkeypatch.setitem(run.MENDERS, "database", broken)
     home.chmod(0o755)
-    done = list(fixes.mend(case()))
+    done = list(run.mend(case()))
     assert [(each.check, each.done, each.harm) for each in done] == [
         ("permissions", True, False),
         ("database", False, True),
