@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -24,24 +24,135 @@ from tools.environments.remote.session import shared_places, side_of, with_place
 from tools.errors import CommandError
 from tools.light_dataclass import dataclass
 
+# The program by which containers are made and used, whichever it is.
+
+log = logging.getLogger(__name__)
+
+_ASK_SECONDS = 30.0
+# The first container of an image has to fetch it, and perhaps to convert it.
+_RUN_SECONDS = 600.0
+_REMOVE_SECONDS = 3.0
+_MOST_COMPLAINT = 2_000
+_SILENT = Streams(subprocess.DEVNULL, subprocess.DEVNULL, subprocess.DEVNULL)
+
+Meanings = Sequence[tuple[str, str]]
+"""Patterns of a program's words, and what they mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Client:
+    """One such program.
+
+    Attributes:
+        path: of the program.
+        image: what containers are made of, for its errors.
+        meanings: of its errors.
+        check: a command that shows whether it works.
+        environment: its variables.
+    """
+
+    path: str
+    image: str
+    meanings: Meanings
+    check: str
+    environment: Callable[[], dict[str, str]]
+
+    def start(self, words: Sequence[str], streams: Streams = _SILENT) -> subprocess.Popen[bytes]:
+        """Start it, as the leader of a group.
+
+        Raises:
+            CommandError: it cannot be.
+        """
+        try:
+            return subprocess.Popen(
+                [self.path, *words],
+                stdin=streams.stdin,
+                stdout=streams.stdout,
+                stderr=streams.stderr,
+                env=self.environment(),
+                close_fds=True,
+                start_new_session=True,
+            )
+        except OSError as problem:
+            raise CommandError(f"Could not start {self.path}: {problem.strerror}.") from problem
+
+    def asked(self, *words: str) -> str:
+        """What it answers; '' where it knows nothing, or does not answer."""
+        try:
+            done = self._run(words, _ASK_SECONDS)
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        return done.stdout.decode(errors="replace") if done.returncode == 0 else ""
+
+    def make(self, words: Sequence[str], name: str) -> None:
+        """Have it make or start what people call `name`.
+
+        Raises:
+            CommandError: it did not.
+        """
+        try:
+            done = self._run(words, _RUN_SECONDS)
+        except subprocess.TimeoutExpired as problem:
+            raise CommandError(
+                f"Could not start {name} within {_RUN_SECONDS:.0f} seconds. Pull {self.image} by hand."
+            ) from problem
+        if done.returncode:
+            raise CommandError(self.why(name, done.stderr[-_MOST_COMPLAINT:].decode(errors="replace")))
+
+    def end(self, words: Sequence[str], name: str) -> None:
+        """Have it end that. It goes on if it takes longer than a moment."""
+        try:
+            process = self.start(words)
+        except CommandError:
+            log.warning("%s could not be ended", name, exc_info=True)
+            return
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_REMOVE_SECONDS)
+
+    def end_left(self, words: Sequence[str]) -> None:
+        """Have it end what somebody has left, without waiting for it."""
+        removal = self.start(words)
+        threading.Thread(target=removal.wait, name="end of containers that were left", daemon=True).start()
+
+    def why(self, name: str, complaint: str) -> str:
+        """What its words mean."""
+        plain = " ".join(complaint.split())
+        said = f" ({Path(self.path).name} says: {plain[-300:]})" if plain else ""
+        for pattern, meaning in self.meanings:
+            if re.search(pattern, complaint, re.IGNORECASE):
+                return f"Could not use {name}: {meaning.format(program=self.path, image=self.image)}.{said}"
+        return f"Could not use {name}: see that `{self.path} {self.check}` works.{said}"
+
+    def _run(self, words: Sequence[str], seconds: float) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [self.path, *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=self.environment(),
+            timeout=seconds,
+            check=False,
+        )
+
+
+def _found(names: Sequence[str], missing: str) -> str:
+    """The first of these programs that is here; raises CommandError, with `missing`."""
+    for name in names:
+        if found := PROGRAMS.find(name):
+            return found
+    raise CommandError(missing)
+
+
 # Docker and Podman: a container as the machine that a session works on, through the engine's program.
 # A container belongs to one session. It ends with the session, unless it is to be kept; what a process that was
 # killed has left behind is removed when the next one starts its first container.
 
-log = logging.getLogger(__name__)
-
 LABEL = "hermes-acp.session"
-_ASK_SECONDS = 30.0
-# The first container of an image has to fetch it.
-_RUN_SECONDS = 600.0
-_REMOVE_SECONDS = 3.0
-_MOST_COMPLAINT = 2_000
 # It must not end by itself, and end at once when it is told to. As the first process it also reaps orphans, as a
 # shell that waits does: so no `--init` is needed, for which not every engine has a program.
 _IDLE = "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"
 _CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID", "KILL")
 _CONTAINER_GONE = r"No such container|is not running|no container with"
-_ENGINE_WORDS: Sequence[tuple[str, str]] = (
+_ENGINE_WORDS: Meanings = (
     (r"permission denied while trying to connect|dial unix.*permission denied", (
         "you may not use it. Add yourself to its group (docker), or set terminal.docker_program to podman"
     )),
@@ -107,7 +218,13 @@ class DockerMachine:
         rescue: Rescue | None = None,
         variables: Mapping[str, str] = os.environ,
     ) -> None:
-        self._program = _engine(program)
+        wanted = program or "docker or podman"
+        path = _found(
+            (program,) if program else ("docker", "podman"),
+            f"There is no program {wanted!r} here. Install an engine, or set terminal.docker_program; "
+            "terminal.backend: local works without one.",
+        )
+        self._client = _Client(path, box.image, _ENGINE_WORDS, "info", self.environment)
         self._box = box
         self._rescue = rescue
         self._variables = variables
@@ -133,29 +250,13 @@ class DockerMachine:
 
     def start(self, script: str, streams: Streams, *, terminal: bool = False) -> subprocess.Popen[bytes]:
         """Start a script in the container."""
-        words = ["exec", "-i", *(["-t"] if terminal else []), self._name, "sh", "-c", script]
-        try:
-            return subprocess.Popen(
-                [self._program, *words],
-                stdin=streams.stdin,
-                stdout=streams.stdout,
-                stderr=streams.stderr,
-                env=self.environment(),
-                close_fds=True,
-                start_new_session=True,
-            )
-        except OSError as problem:
-            raise CommandError(f"Could not start {self._program}: {problem.strerror}.") from problem
+        return self._client.start(
+            ["exec", "-i", *(["-t"] if terminal else []), self._name, "sh", "-c", script], streams
+        )
 
     def why(self, complaint: str) -> str:
         """What the engine's words mean."""
-        plain = " ".join(complaint.split())
-        said = f" ({Path(self._program).name} says: {plain[-300:]})" if plain else ""
-        for pattern, meaning in _ENGINE_WORDS:
-            if re.search(pattern, complaint, re.IGNORECASE):
-                told = meaning.format(program=self._program, image=self._box.image)
-                return f"Could not use {self.name}: {told}.{said}"
-        return f"Could not use {self.name}: see that `{self._program} info` works.{said}"
+        return self._client.why(self.name, complaint)
 
     def never_started(self, complaint: str) -> bool:
         """Whether there was no container to start it in."""
@@ -167,13 +268,7 @@ class DockerMachine:
             return
         self._is_used = False
         words = ["stop", "-t", "1", self._name] if self._is_kept else ["rm", "-f", "-v", self._name]
-        try:
-            process = self._popen(words)
-        except OSError:
-            log.warning("%s could not be ended", self.name, exc_info=True)
-            return
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_REMOVE_SECONDS)
+        self._client.end(words, self.name)
 
     def run_arguments(self) -> list[str]:
         """What `run` is told."""
@@ -198,32 +293,18 @@ class DockerMachine:
             return []
         if user != "auto":
             return [f"--user={user}"]
-        if "podman" in Path(self._program).name:
+        if "podman" in Path(self._client.path).name:
             return [] if os.getuid() == 0 else ["--userns=keep-id"]
-        if os.getuid() == 0 or "rootless" in self._asked("info", "--format", "{{.SecurityOptions}}"):
+        if os.getuid() == 0 or "rootless" in self._client.asked("info", "--format", "{{.SecurityOptions}}"):
             return []  # who is root there is who this process is here
         return [f"--user={os.getuid()}:{os.getgid()}", "--env=HOME=/tmp"]
 
     def _bring_up(self) -> None:
-        state = self._asked("container", "inspect", "--format", "{{.State.Running}}", self._name).strip()
+        state = self._client.asked("container", "inspect", "--format", "{{.State.Running}}", self._name).strip()
         if state == "true":
             return
         words = ["start", self._name] if state == "false" else self.run_arguments()
-        try:
-            done = subprocess.run(
-                [self._program, *words],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                env=self.environment(),
-                timeout=_RUN_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as problem:
-            raise CommandError(
-                f"Could not start {self.name} within {_RUN_SECONDS:.0f} seconds. Pull {self._box.image} by hand."
-            ) from problem
-        if done.returncode:
-            raise CommandError(self.why(done.stderr[-_MOST_COMPLAINT:].decode(errors="replace")))
+        self._client.make(words, self.name)
         if state != "false":
             self._give_own()
 
@@ -235,62 +316,26 @@ class DockerMachine:
         options = self._user()
         user = next((word for word in options if word.startswith("--user=")), f"--user={os.getuid()}")
         script = 'mkdir -p "$1" && chown "$2" "$1"' if options else 'mkdir -p "$1"'
-        self._asked("exec", "--user=0", self._name, "sh", "-c", script, "sh", str(own), user.removeprefix("--user="))
+        self._client.asked(
+            "exec", "--user=0", self._name, "sh", "-c", script, "sh", str(own), user.removeprefix("--user=")
+        )
 
     def _remove_leftovers(self) -> None:
         """Remove the containers of processes of this machine's that are gone."""
-        names = self._asked("ps", "-a", f"--filter=label={LABEL}", "--format", "{{.Names}}").split()
+        names = self._client.asked("ps", "-a", f"--filter=label={LABEL}", "--format", "{{.Names}}").split()
         left = [name for name in names if is_left(name)]
         for name in left:
             if self._rescue is not None and self._rescue.is_wanted(called(name)):
                 self._rescue.save(called(name), partial(self._within, name))
         if left:
             log.info("containers of processes that are gone are removed: %s", ", ".join(left))
-            removal = self._popen(["rm", "-f", "-v", *left])
-            threading.Thread(target=removal.wait, name="removal of containers", daemon=True).start()
+            self._client.end_left(["rm", "-f", "-v", *left])
 
     @contextmanager
     def _within(self, name: str, script: str, streams: Streams) -> Iterator[subprocess.Popen[bytes]]:
         """A script in a container that need not be this session's."""
-        process = subprocess.Popen(
-            [self._program, "exec", "-i", name, "sh", "-c", script],
-            stdin=streams.stdin,
-            stdout=streams.stdout,
-            stderr=streams.stderr,
-            env=self.environment(),
-            close_fds=True,
-            start_new_session=True,
-        )
-        with ended(process):
+        with ended(process := self._client.start(["exec", "-i", name, "sh", "-c", script], streams)):
             yield process
-
-    def _asked(self, *words: str) -> str:
-        """What the engine answers; '' where it knows nothing, or does not answer."""
-        try:
-            done = subprocess.run(
-                [self._program, *words],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=self.environment(),
-                timeout=_ASK_SECONDS,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return ""
-        return done.stdout.decode(errors="replace") if done.returncode == 0 else ""
-
-    def _popen(self, words: Sequence[str]) -> subprocess.Popen[bytes]:
-        null = subprocess.DEVNULL
-        return subprocess.Popen(
-            [self._program, *words],
-            stdin=null,
-            stdout=null,
-            stderr=null,
-            env=self.environment(),
-            close_fds=True,
-            start_new_session=True,
-        )
 
     def environment(self) -> dict[str, str]:
         """The engine's program takes what the settings forward from its own variables."""
@@ -303,16 +348,6 @@ class DockerMachine:
             meant = f"{self._session} {self._box}"
             return f"{PREFIX}kept-{hashlib.sha256(meant.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
         return owned_name()
-
-
-def _engine(program: str) -> str:
-    for name in (program,) if program else ("docker", "podman"):
-        if found := PROGRAMS.find(name):
-            return found
-    raise CommandError(
-        f"There is no program {program or 'docker or podman'!r} here. Install an engine, or set "
-        "terminal.docker_program; terminal.backend: local works without one."
-    )
 
 
 def called(name: str) -> str:
@@ -369,15 +404,12 @@ def docker_backend(wanted: Wanted) -> Elsewhere:
 # An instance belongs to one session and ends with it; what a process that was killed has left behind is stopped when
 # the next one starts its first. Nobody needs to be root for one, and who is in it is who runs it.
 
-# The first instance of an image has to fetch and convert it.
-_START_SECONDS = 600.0
-_STOP_SECONDS = 3.0
 _NAMES = ("apptainer", "singularity")
 # Both programs read variables for the inside from such names: so no value stands in a list of processes.
 _FORWARDING = ("APPTAINERENV_", "SINGULARITYENV_")
 _INSTALL = "apt-get install apptainer, dnf install apptainer, or your cluster's module"
 _INSTANCE_GONE = r"no instance found|instance .*not found|instance .*does not exist"
-_APPTAINER_WORDS: Sequence[tuple[str, str]] = (
+_APPTAINER_WORDS: Meanings = (
     (_INSTANCE_GONE, "the instance is gone. Try again: another one is started"),
     (r"user namespace|setuid|not permitted|permission denied", (
         "this user may start none here. See that `{program} exec {image} true` works, and ask who runs this machine"
@@ -423,7 +455,14 @@ class ApptainerMachine:
     """
 
     def __init__(self, instance: Instance, program: str = "", variables: Mapping[str, str] = os.environ) -> None:
-        self._program = _found(program)
+        wanted = program or " or ".join(_NAMES)
+        path = _found(
+            (program,) if program else _NAMES,
+            f"terminal.backend is apptainer, and there is no program {wanted!r} here. Install it ({_INSTALL}), or "
+            "set terminal.singularity_program; terminal.backend: local works without one.",
+        )
+        check = f"exec {instance.image} true"
+        self._client = _Client(path, instance.image, _APPTAINER_WORDS, check, self._environment)
         self._instance = instance
         self._variables = variables
         self._lock = threading.Lock()
@@ -442,34 +481,17 @@ class ApptainerMachine:
                 self._stop_leftovers()
             self._is_used = True
             if self._name not in self._running():
-                self._bring_up()
+                self._client.make(self.start_arguments(), self.name)
         return self.start(script, streams)
 
     def start(self, script: str, streams: Streams, *, terminal: bool = False) -> subprocess.Popen[bytes]:
         """Start a script in the instance."""
         words = ["exec", "--cleanenv", "--pwd", "/", f"instance://{self._name}"]
-        try:
-            return subprocess.Popen(
-                [self._program, *words, "sh", "-c", leading(script, terminal=terminal)],
-                stdin=streams.stdin,
-                stdout=streams.stdout,
-                stderr=streams.stderr,
-                env=self._environment(),
-                close_fds=True,
-                start_new_session=True,
-            )
-        except OSError as problem:
-            raise CommandError(f"Could not start {self._program}: {problem.strerror}.") from problem
+        return self._client.start([*words, "sh", "-c", leading(script, terminal=terminal)], streams)
 
     def why(self, complaint: str) -> str:
         """What the program's words mean."""
-        plain = " ".join(complaint.split())
-        said = f" ({Path(self._program).name} says: {plain[-300:]})" if plain else ""
-        for pattern, meaning in _APPTAINER_WORDS:
-            if re.search(pattern, complaint, re.IGNORECASE):
-                told = meaning.format(program=self._program, image=self._instance.image)
-                return f"Could not use {self.name}: {told}.{said}"
-        return f"Could not use {self.name}: see that `{self._program} exec {self._instance.image} true` works.{said}"
+        return self._client.why(self.name, complaint)
 
     def never_started(self, complaint: str) -> bool:
         """Whether there was no instance to start it in."""
@@ -480,13 +502,7 @@ class ApptainerMachine:
         if not self._is_used:
             return
         self._is_used = False
-        try:
-            process = self._popen(["instance", "stop", "--force", self._name])
-        except OSError:
-            log.warning("%s could not be ended", self.name, exc_info=True)
-            return
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_STOP_SECONDS)
+        self._client.end(["instance", "stop", "--force", self._name], self.name)
 
     def start_arguments(self) -> list[str]:
         """What `instance start` is told."""
@@ -499,45 +515,17 @@ class ApptainerMachine:
         words += ["--memory", f"{made.memory}M"] if made.memory is not None else []
         return [*words, *made.arguments, made.image, self._name]
 
-    def _bring_up(self) -> None:
-        try:
-            done = subprocess.run(
-                [self._program, *self.start_arguments()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                env=self._environment(),
-                timeout=_START_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as problem:
-            raise CommandError(
-                f"Could not start {self.name} within {_START_SECONDS:.0f} s. Pull {self._instance.image} by hand."
-            ) from problem
-        if done.returncode:
-            raise CommandError(self.why(done.stderr[-_MOST_COMPLAINT:].decode(errors="replace")))
-
     def _stop_leftovers(self) -> None:
         """Stop the instances of processes of this machine's that are gone."""
         for name in (name for name in self._running() if is_left(name)):
             log.info("the instance %s of a process that is gone is stopped", name)
-            removal = self._popen(["instance", "stop", "--force", name])
-            threading.Thread(target=removal.wait, name="stop of an instance", daemon=True).start()
+            self._client.end_left(["instance", "stop", "--force", name])
 
     def _running(self) -> list[str]:
         """The user's instances; none where the program does not answer."""
         try:
-            done = subprocess.run(
-                [self._program, "instance", "list", "--json"],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=self._environment(),
-                timeout=_ASK_SECONDS,
-                check=False,
-            )
-            told = json.loads(done.stdout)
-        except (OSError, subprocess.TimeoutExpired, ValueError):
+            told = json.loads(self._client.asked("instance", "list", "--json"))
+        except ValueError:
             return []
         found = told.get("instances") if isinstance(told, dict) else None
         return [str(each.get("instance", "")) for each in found or [] if isinstance(each, dict)]
@@ -546,26 +534,3 @@ class ApptainerMachine:
         given = {name: os.environ[name] for name in self._instance.forwarded if name in os.environ}
         named = {f"{before}{name}": value for before in _FORWARDING for name, value in given.items()}
         return client_environment(self._variables, named)
-
-    def _popen(self, words: Sequence[str]) -> subprocess.Popen[bytes]:
-        null = subprocess.DEVNULL
-        return subprocess.Popen(
-            [self._program, *words],
-            stdin=null,
-            stdout=null,
-            stderr=null,
-            env=self._environment(),
-            close_fds=True,
-            start_new_session=True,
-        )
-
-
-def _found(program: str) -> str:
-    for name in (program,) if program else _NAMES:
-        if found := PROGRAMS.find(name):
-            return found
-    wanted = program or " or ".join(_NAMES)
-    raise CommandError(
-        f"terminal.backend is apptainer, and there is no program {wanted!r} here. Install it ({_INSTALL}), or set "
-        "terminal.singularity_program; terminal.backend: local works without one."
-    )
