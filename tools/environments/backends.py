@@ -76,7 +76,6 @@ class Elsewhere:
         files: its files, for work that an interrupt ends; raises CommandError where it cannot be reached.
         facts: what it is; raises CommandError likewise.
         shared: directories whose files are this machine's, under the same names.
-        why_not: why commands there are not contained, in words that follow "is not contained: ".
         containment: what is looked at around its commands; `sandbox` is None.
         command: runs a short script of ours there and tells what it prints; raises CommandError.
         problem: why it could not be looked at yet; '' where it could.
