@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.options import mode_state
 from acp_adapter.startup import FILE_NAME, FirstAnswer, Greeting, ServerOptions, Shown, greet, looked_again
 from agent_core.config import ConfigSource, Configuration, Overrides, load
-from agent_core.factory import AgentFactory
 from agent_core.home import Home
 from agent_core.providers.sign_out import SignedOut
 from tests.support.agent_end import RawClient, raw_client
@@ -194,10 +194,7 @@ async def test_a_session_without_a_model_is_told_with_its_prompt_and_by_the_next
 async def test_a_client_that_was_told_what_is_not_so_any_more_is_told_anew(
     home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_: object) -> None:
-        raise RuntimeError("something cannot be loaded")
-
-    monkeypatch.setattr(AgentFactory, "warm", fail)  # also then
+    monkeypatch.setitem(sys.modules, "agent_core.compaction.tokens", None)  # also where loading ahead fails
     old = Shown({"modes": mode_state("default"), "configOptions": []}, editor_terminals=False)
 
     def remembering(config: Any) -> FirstAnswer:

@@ -35,7 +35,7 @@ from tools.ports import Interrupt
 
 log = logging.getLogger(__name__)
 
-_SECONDS = 3.0
+SECONDS = 3.0
 _MOST_FILES = 20_000
 _MOST_PLACES = 200
 _MOST_COMMITS = 50
@@ -121,7 +121,7 @@ def git_effects(
     calls = [call for call in read_command(command, cwd).invocations if _is_followed(call)]
     if not calls:
         return NO_EFFECTS
-    deadline = time.monotonic() + _SECONDS
+    deadline = time.monotonic() + SECONDS
     found, is_late = _Found(tuple(roots), None if run_by_git is None else run_by_git()), False
     with Git(interrupt=interrupt) as git:
         for call in calls:

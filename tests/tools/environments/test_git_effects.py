@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -26,7 +28,6 @@ from tools.environments.containment import Containment, Grounds
 from tools.environments.gated_commands import GatedEnvironment, GatedProcesses
 from tools.environments.git_effects import git_effects
 from tools.environments.persistence_watch import KeptPlaces
-from tools.environments.program_finder import PROGRAMS
 from tools.errors import Denied
 from tools.ports import CommandOutcome, CommandSpec, FileHistory, Interrupt, NoHistory
 from tools.result import ChangedFile
@@ -394,9 +395,9 @@ def test_without_git_or_in_time_nothing_is_foreseen_and_nothing_breaks(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(PROGRAMS, "find", lambda _name: None)
+        patched.setenv("PATH", "")
         assert git_effects("git checkout other", session.root, (session.root,)) == subject.NO_EFFECTS
-    monkeypatch.setattr(subject, "_SECONDS", 0.0)
+    monkeypatch.setattr(subject, "SECONDS", 0.0)
     late = git_effects("git checkout other", session.root, (session.root,), _none_further)
     assert (late.places, late.unkept) == ((), "what git was too slow to name")
     session.run("git checkout -q other")
@@ -608,18 +609,17 @@ def test_a_checkout_of_new_files_takes_nothing(session: Session) -> None:
 def test_looking_for_places_among_very_many_files_ends_in_time(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now, looked = [0.0], list[Path]()
-
-    def slow(path: Path) -> None:
-        looked.append(path)
-        now[0] += 2.0
-
-    monkeypatch.setattr(subject.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(subject, "run_later", slow)
     session.git("checkout", "-q", "other")
-    for number in range(9):
-        session.write(f"{number}.txt", "x")
+    for name in (*map(str, range(1500)), "z/AGENTS.md"):
+        session.write(name, "x")
     session.commit("many")
     session.git("checkout", "-q", "main")
-    assert git_effects("git checkout -f other", session.root, (session.root,), _none_further).places == ()
-    assert len(looked) == 2
+
+    def places() -> list[str]:
+        found = git_effects("git checkout -f other", session.root, (session.root,), _none_further)
+        return [str(each.path.relative_to(session.root)) for each in found.places]
+
+    assert "z/AGENTS.md" in places()
+    clock = itertools.count(0, subject.SECONDS / 1000)
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    assert "z/AGENTS.md" not in places()
