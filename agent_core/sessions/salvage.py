@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import shutil
@@ -16,8 +15,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from agent_core.errors import StoreError
-from agent_core.sessions.database import unpack
 from agent_core.sessions.schema import connect, known_migrations, migrate, read_header, wal_of
 from agent_core.sessions.store_errors import READING_FAULTS
 from tools.light_dataclass import dataclass
@@ -241,7 +238,6 @@ def _after(number: int, previous: int) -> int:
 
 # The search index and its texts are made again from the messages.
 _DERIVED = frozenset({"search_texts"})
-_EMPTY_JSON: Mapping[str, str] = {"roots": "[]", "options": "{}", "kept": "{}", "usage": "{}"}
 _LOST_SESSIONS = """
 INSERT INTO sessions (id, cwd, source, mode, title, title_source, root_id, created_at, updated_at)
 SELECT session_id, '/', 'recovered', 'default', 'Recovered session', 'prompt', session_id, min(at), max(at)
@@ -268,8 +264,8 @@ class Salvaged:
 
     Attributes:
         rows: by table, how many rows are in the new file.
-        unreadable: by table, how many there were that could not be read or understood, as far as that is known; they
-            are in the damaged file only.
+        unreadable: by table, how many there were that could not be read, as far as that is known; they are in the
+            damaged file only.
         recreated: sessions whose messages were found, but not what was known of the session itself.
     """
 
@@ -342,29 +338,16 @@ def _shared_columns(broken: sqlite3.Connection, target: sqlite3.Connection, tabl
 
 
 def _insert(target: sqlite3.Connection, table: str, columns: list[str], found: Iterable[Row]) -> tuple[int, int]:
-    """Add the rows that make sense; how many there are, and how many do not."""
+    """Add the rows, also those that make no sense; how many there are, and how many the table cannot hold."""
     slots = ", ".join("?" * len(columns))
     statement = f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({slots})"  # noqa: S608 - names of ours
     added, bad = 0, set()
     for row in found:
-        values = dict(zip(columns, row, strict=True))
         try:
-            if "body" in values:
-                unpack(values["body"])
-            if table == "sessions":
-                values |= {name: empty for name, empty in _EMPTY_JSON.items() if not _is_json(values.get(name))}
-            added += target.execute(statement, tuple(values[column] for column in columns)).rowcount
-        except (StoreError, sqlite3.Error):
+            added += target.execute(statement, row).rowcount
+        except sqlite3.Error:
             bad.add(row[:2])
     return added, len(bad)
-
-
-def _is_json(text: object) -> bool:
-    try:
-        json.loads(text if isinstance(text, str) else "")
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _keys(target: sqlite3.Connection, table: str, columns: list[str]) -> set[str]:

@@ -248,17 +248,20 @@ def test_a_log_that_is_damaged_in_the_middle_is_read_up_to_there(path):
         assert 20 < connection.execute("SELECT count(*) FROM texts").fetchone()[0] < 40
 
 
-def test_a_body_that_cannot_be_read_stays_in_the_broken_file_and_is_counted(path):
+def test_a_row_that_makes_no_sense_keeps_its_place_and_is_set_aside_in_the_new_file(path):
     with plain(path) as connection:
         connection.execute("UPDATE messages SET body = x'00112233' WHERE id = 7")
         connection.execute("UPDATE sessions SET options = '{broken' WHERE id = 'session-003'")
     overwrite(path, pages_of(path, "events")[0])
     report = repair(path, now=NOW)
-    assert report.salvaged.unreadable["messages"] == 1
-    assert saved(path)["messages"] == 199
+    assert "messages" not in report.salvaged.unreadable
+    assert sum("set aside, in the table damaged_rows" in text for text in report.done) == 2
+    assert saved(path)["messages"] == 200
     with plain(path) as connection:
         row = connection.execute("SELECT options, cwd FROM sessions WHERE id = 'session-003'").fetchone()
+        kept = connection.execute("SELECT value FROM damaged_rows WHERE table_name = 'messages'").fetchall()
     assert row == ("{}", "/srv/project")
+    assert kept == [(b"\x00\x11\x22\x33",)]
 
 
 def test_an_index_that_is_not_in_the_schema_any_more_comes_back(path):
