@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import select
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING
 
 from acp_adapter.cli.acp_client import (
     AcpClient,
@@ -37,108 +35,69 @@ from acp_adapter.cli.prompt import (
     set_mode,
 )
 from acp_adapter.cli.questions import Approver, Asking, permission_question
+from acp_adapter.cli.terminal_input import InputEnded, is_more_there, read_line
 from agent_core.errors import RequestError
+
+if TYPE_CHECKING:
+    from acp_adapter.cli.editing import Lines
 
 # What a person types: lines that can be edited, those before, pasted ones as one prompt.
 
 _LEAVE = frozenset({"/exit", "/quit"})
 _PROMPT, _MORE = "> ", ". "
-_MOST_LINES_KEPT = 1000
 
 
 class TypedLines:
-    """Reads prompts from standard input; a context manager that keeps what was said for the next time.
+    """Reads prompts from standard input.
 
     Args:
         history: the file of the lines before; None keeps none.
         commands: the names of the agent's slash commands, as far as they are known now; Tab completes them.
+        edits: lines can be edited.
     """
 
-    def __init__(self, history: Path | None, commands: Callable[[], Sequence[str]]) -> None:
+    def __init__(self, history: Path | None, commands: Callable[[], Sequence[str]], *, edits: bool) -> None:
         self._is_terminal = sys.stdin.isatty()
-        self._history = history
-        self._commands = commands
-        self._kept = 0
-        self._joins_pasted = self._is_terminal
+        self._edited: Lines | None = None
+        if self._is_terminal and edits:
+            from acp_adapter.cli.editing import Lines  # noqa: PLC0415 - loads prompt_toolkit
 
-    def __enter__(self) -> Self:
-        if self._is_terminal:
-            # Some Pythons are built without; then the terminal itself edits a line.
-            with contextlib.suppress(ImportError):
-                self._set_up()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        if self._history is None or "readline" not in sys.modules or not self._is_terminal:
-            return
-        import readline  # noqa: PLC0415 - it is there, and only here
-
-        said = readline.get_current_history_length() - self._kept
-        if said <= 0:
-            return
-        with contextlib.suppress(OSError):  # nothing depends on it
-            os.close(os.open(self._history, os.O_WRONLY | os.O_CREAT, 0o600))
-            if hasattr(readline, "append_history_file"):
-                readline.append_history_file(said, str(self._history))
-            else:
-                readline.write_history_file(str(self._history))
+            self._edited = Lines(history, lambda: (*commands(), *sorted(_LEAVE)))
 
     def prompts(self, before_each: Callable[[], None]) -> Iterator[str]:
         """What the person says, until they leave; a line that ends with a backslash goes on in the next."""
         while True:
             before_each()
-            said = self._said()
-            if said is None or said.strip() in _LEAVE:
+            try:
+                said = self._edited.several(_PROMPT, _MORE) if self._edited else self._said()
+            except InputEnded:
+                return
+            except KeyboardInterrupt:  # what was typed is dropped; on an empty line the next Ctrl-D leaves
+                print()
+                continue
+            # Bytes that are no UTF-8 come as lone surrogates, which JSON readers may refuse.
+            said = said.encode("utf-8", "replace").decode()
+            if said.strip() in _LEAVE:
                 return
             if said.strip():
                 yield said
 
-    def _set_up(self) -> None:
-        import readline  # noqa: PLC0415 - `input` then knows how to edit a line, and the lines before
-
-        is_gnu = "libedit" not in (readline.__doc__ or "")
-        readline.parse_and_bind("tab: complete" if is_gnu else "bind ^I rl_complete")
-        # What is pasted then comes in one piece, line breaks and all; other libraries give it line by line.
-        if is_gnu and os.environ.get("TERM") != "dumb":
-            readline.parse_and_bind("set enable-bracketed-paste on")
-            self._joins_pasted = False
-        readline.set_completer_delims(" \t\n")
-        readline.set_completer(self._complete)
-        readline.set_history_length(_MOST_LINES_KEPT)
-        if self._history is not None:
-            with contextlib.suppress(OSError):
-                readline.read_history_file(str(self._history))
-        self._kept = readline.get_current_history_length()
-
-    def _complete(self, begun: str, number: int) -> str | None:
-        names = [*self._commands(), *sorted(_LEAVE)] if begun.startswith("/") else []
-        found = [name for name in names if name.startswith(begun)]
-        return f"{found[number]} " if number < len(found) else None
-
-    def _said(self) -> str | None:
+    def _said(self) -> str:
         lines: list[str] = []
         while True:
-            try:
-                line = input((_MORE if lines else _PROMPT) if self._is_terminal else "")
-            except EOFError:
+            line = read_line((_MORE if lines else _PROMPT) if self._is_terminal else "")
+            if not line:
                 if self._is_terminal:
                     print()
-                return "\n".join(lines) or None
-            except KeyboardInterrupt:  # what was typed is dropped; on an empty line the next Ctrl-D leaves
-                print()
-                lines = []
-                continue
-            # Bytes that are no UTF-8 come as lone surrogates, which JSON readers may refuse.
-            line = line.encode("utf-8", "replace").decode()
+                if not lines:
+                    raise InputEnded
+                return "\n".join(lines)
+            line = line.removesuffix("\n")
             goes_on = line.endswith("\\")
             lines.append(line[:-1] if goes_on else line)
-            if not goes_on and not (self._joins_pasted and self._more_is_there()):
+            # Lines that came at once were pasted together.
+            if not goes_on and not (self._is_terminal and is_more_there()):
                 return "\n".join(lines)
-
-    @staticmethod
-    def _more_is_there() -> bool:
-        """Lines that came at once were pasted together."""
-        return bool(select.select([sys.stdin], [], [], 0)[0])
 
 
 _LATE_SECONDS = 0.05
@@ -181,15 +140,16 @@ class _Chat:
             self._asking.withdrawn = client.is_withdrawn
             with client:
                 self._view.awaits("Starting", client.now())
+                # While the agent starts.
+                lines = TypedLines(_history(options), lambda: self._view.commands, edits=self._asking.style.live)
                 opened = open_session(client, options.cwd, "hermes-acp chat", options.earlier, CAPABILITIES)
                 set_mode(client, opened, options, self._approver, self._view)
                 self._view.awaits("", client.now())
                 self._view.note(
                     f"Session {opened.session_id} in {options.cwd}. Ctrl-D or /exit leaves, /help tells more."
                 )
-                with TypedLines(_history(options), lambda: self._view.commands) as lines:
-                    for said in lines.prompts(lambda: self._show_late(client)):
-                        self._turn(client, opened, said)
+                for said in lines.prompts(lambda: self._show_late(client)):
+                    self._turn(client, opened, said)
         return 0
 
     def _turn(self, client: AcpClient, opened: Opened, said: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -10,10 +11,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from acp_adapter.cli.console import diff_lines, style_for
-from acp_adapter.cli.jsonc import JsoncError, member, with_member
 from acp_adapter.cli.main import say_failed
 from acp_adapter.cli.setup.replacing import NewFile, free_backup, mode_of, replace_files
 from agent_core.errors import HermesError
@@ -21,6 +21,169 @@ from agent_core.own_files import read_text, why_unreadable
 
 if TYPE_CHECKING:
     from acp_adapter.cli.setup.choices import Person
+
+
+# JSON with comments and trailing commas, as editors keep their settings: read, and changed in one place alone.
+
+_TOKEN = re.compile(r'(?P<string>"(?:[^"\\\n]|\\.)*")|(?P<comment>//[^\n\r]*|/\*.*?\*/)|\s+|.', re.DOTALL)
+_SIGN = re.compile(r"[^\s]")
+_INDENT = "  "
+
+
+class JsoncError(ValueError):
+    """The text is no JSON with comments; says where."""
+
+
+def loads(text: str) -> Any:
+    """The value that `text` holds; of keys that stand there twice the last counts.
+
+    Raises:
+        JsoncError: it holds none.
+    """
+    return _loaded(_plain(text))
+
+
+def member(text: str, path: Sequence[str]) -> Any:
+    """What stands at `path`; None where nothing does.
+
+    Raises:
+        JsoncError: the text cannot be read.
+    """
+    plain = _plain(text)
+    found: Any = _loaded(plain) if plain.strip() else {}
+    for key in path:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
+def with_member(text: str, path: Sequence[str], value: object) -> str:
+    """`text`, an object, with `value` at `path`; everything else stays as it is, comments and layout too.
+
+    Objects on the way are made where they are missing. A blank text counts as an empty object.
+
+    Raises:
+        JsoncError: the text cannot be read, or what stands on the way is no object.
+    """
+    plain = _plain(text)
+    if not plain.strip():
+        made = json.dumps(_nested(path, value), indent=_INDENT, ensure_ascii=False)
+        return f"{text.rstrip()}\n{made}\n" if text.strip() else f"{made}\n"
+    data = _loaded(plain)
+    changed = _set(text, plain, _after_blanks(plain, 0), tuple(path), value)
+    if loads(changed) != _expected(data, path, value):
+        raise JsoncError("the entry could not be put in without changing something else")
+    return changed
+
+
+def _plain(text: str) -> str:
+    """The same as JSON has it: blanks for comments and trailing commas, so that every place is the same."""
+    signs = list(text)
+    if signs and signs[0] == "\ufeff":
+        signs[0] = " "
+    before, comma = "{", None
+    for token in _TOKEN.finditer(text):
+        if token["comment"]:
+            signs[token.start() : token.end()] = [each if each in "\r\n" else " " for each in token["comment"]]
+        elif not token[0].isspace():
+            if token[0] in "}]" and comma is not None:
+                signs[comma] = " "
+            # Behind a value: elsewhere it is a mistake.
+            comma = token.start() if token[0] == "," and before not in "{[:," else None
+            before = token[0][-1]
+    return "".join(signs)
+
+
+def _loaded(plain: str) -> Any:
+    try:
+        return json.loads(plain)
+    except json.JSONDecodeError as problem:
+        raise JsoncError(f"{problem.msg} (line {problem.lineno})") from problem
+    except RecursionError as problem:
+        raise JsoncError("it is nested too deeply") from problem
+
+
+def _set(text: str, plain: str, start: int, path: tuple[str, ...], value: object) -> str:
+    key, *rest = path
+    if plain[start] != "{":
+        raise JsoncError(f"there is no object where {key!r} belongs (line {text.count(chr(10), 0, start) + 1})")
+    members = list(_members(plain, start))
+    found = next((place for name, *place in reversed(members) if name == key), None)
+    if found is None:
+        last = members[-1][1:] if members else None
+        return _inserted(text, plain, (start, last), key, _nested(rest, value))
+    if rest:
+        return _set(text, plain, found[0], tuple(rest), value)
+    return text[: found[0]] + _shown(text, value, _lead(text, found[0])) + text[found[1] :]
+
+
+def _members(plain: str, start: int) -> Iterator[tuple[str, int, int]]:
+    """The names of an object, and where their values begin and end."""
+    decoder = json.JSONDecoder()
+    at = _after_blanks(plain, start + 1)
+    while plain[at] != "}":
+        name, at = decoder.raw_decode(plain, at)
+        begin = _after_blanks(plain, _after_blanks(plain, at) + 1)
+        _, end = decoder.raw_decode(plain, begin)
+        yield name, begin, end
+        at = _after_blanks(plain, end)
+        at = _after_blanks(plain, at + 1) if plain[at] == "," else at
+
+
+def _inserted(text: str, plain: str, at: tuple[int, Sequence[int] | None], key: str, value: object) -> str:
+    """The member goes behind the object's last one, on a line of its own; `at` says where both begin."""
+    start, last = at
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    lead = _lead(text, last[0]) if last else _lead(text, start) + _unit(text)
+    made = f"{line_end}{lead}{json.dumps(key, ensure_ascii=False)}: {_shown(text, value, lead)}"
+    if last is None:
+        end = _after_blanks(plain, start + 1)
+        inside = text[start + 1 : end].rstrip()
+        return f"{text[: start + 1]}{inside}{made}{line_end}{_lead(text, start)}{text[end:]}"
+    place = last[1]
+    # A comma that stands there already is one that JSON does not have.
+    signs = next(token for token in _TOKEN.finditer(text, place) if not token["comment"] and not token[0].isspace())
+    trails = signs[0] == ","
+    place = signs.end() if trails else place
+    # A comment behind the last member stays on its line.
+    rest = re.match(r"[ \t]*(?://[^\n\r]*|/\*[^\n\r]*?\*/)", text[place:])
+    behind = place + (rest.end() if rest else 0)
+    comma, after = ("", ",") if trails else (",", "")
+    return f"{text[:place]}{comma}{text[place:behind]}{made}{after}{text[behind:]}"
+
+
+def _after_blanks(plain: str, at: int) -> int:
+    found = _SIGN.search(plain, at)
+    return found.start() if found else len(plain)
+
+
+def _shown(text: str, value: object, lead: str) -> str:
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    return json.dumps(value, indent=_unit(text), ensure_ascii=False).replace("\n", f"{line_end}{lead}")
+
+
+def _lead(text: str, place: int) -> str:
+    """The blanks that the line of `place` begins with."""
+    line = text[text.rfind("\n", 0, place) + 1 :]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _unit(text: str) -> str:
+    """What the file indents by: as its first indented line."""
+    found = re.search(r"\n([ \t]+)\"", text)
+    return found[1] if found is not None else _INDENT
+
+
+def _nested(path: Sequence[str], value: object) -> object:
+    for key in reversed(path):
+        value = {key: value}
+    return value
+
+
+def _expected(data: Any, path: Sequence[str], value: object) -> Any:
+    if not path:
+        return value
+    key, *rest = path
+    return {**data, key: _expected(data.get(key, {}), rest, value)}
 
 
 # Our part of a start-up file: between two comments, so that it can be found and replaced.

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
-import select
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from acp_adapter.cli.console import Style
 from acp_adapter.cli.interrupts import Interrupts, QuestionAborted
-from acp_adapter.cli.terminal_input import (
-    Drawing,
-    Entry,
-    Keys,
-    Menu,
-    TerminalGone,
-    forget_typed,
-    read_line,
-    single_keys,
-)
+from acp_adapter.cli.terminal_input import InputEnded, Withdrawn, forget_typed, read_line
 from acp_adapter.format import one_line, visible_line
 
 # The policy.
@@ -172,17 +161,6 @@ def _list(value: object) -> list[Any]:
 
 # Asking the person: to choose with the arrow keys, or to write a line.
 
-_SECONDS_TO_LOOK_UP = 0.2  # for a signal, or that nobody waits for the answer any more
-_LONGEST_LINE = 65536
-
-
-class Left(Exception):
-    """The person chose nothing: Escape, Ctrl-D, or the terminal is gone."""
-
-
-class Withdrawn(Exception):
-    """Whoever asked wants no answer any more."""
-
 
 class Asking:
     """Puts questions to the person, one after the other. A cancelled turn raises `QuestionAborted` out of them.
@@ -194,78 +172,52 @@ class Asking:
 
     def __init__(self, interrupts: Interrupts, style: Style) -> None:
         self.interrupts = interrupts
-        self.withdrawn: Callable[[], bool] = _never
+        self.withdrawn: Callable[[], bool] = lambda: False
         self.style = style
 
-    def choose(self, menu: Menu, hint: str) -> None:
-        """Let the person choose from `menu`.
+    def choose(
+        self, labels: Iterable[tuple[str, str]], hint: str, *, at: int = 0, marked: Iterable[int] | None = None
+    ) -> tuple[int, set[int]]:
+        """Let the person choose from these labels, each with the letter that chooses it or ''.
+
+        Args:
+            at: the one that is chosen at first.
+            marked: where several may be, those that are at first.
+
+        Returns:
+            which one is chosen, and which are marked.
 
         Raises:
-            Left, Withdrawn: they did not.
+            InputEnded, Withdrawn: they did not.
         """
-        drawing = Drawing(sys.stdout, self.style)
-        try:
-            with single_keys(sys.stdin.fileno()) as keys, self.interrupts.question():
-                try:
-                    self._choose(menu, hint, keys, drawing)
-                finally:
-                    with contextlib.suppress(OSError):  # the window is gone, and the menu with it
-                        drawing.erase()
-        except TerminalGone as gone:
-            raise Left from gone
+        from acp_adapter.cli.editing import Entry, Menu  # noqa: PLC0415 - loads prompt_toolkit, where somebody is asked
+
+        entries = [Entry(label, letter) for label, letter in labels]
+        menu = Menu(entries, self.style, hint, at, marked is not None, set(marked or ()))
+        with self.interrupts.question():
+            menu.choose(self.withdrawn)
+        return menu.at, menu.marked
 
     def line(self, prompt: str) -> str:
-        """What the person writes, as it is edited by the terminal.
+        """What the person writes.
 
         Raises:
-            Left, Withdrawn: they wrote nothing.
+            InputEnded, Withdrawn: they wrote nothing.
         """
-        print(prompt, end="", flush=True)
         with self.interrupts.question():
+            if self.style.live:
+                from acp_adapter.cli.editing import Lines  # noqa: PLC0415 - as above
+
+                return Lines().one(prompt, is_over=self.withdrawn)
             try:
-                text = self._line()
+                text = read_line(prompt, self.withdrawn)
             except BaseException:
                 print()
                 raise
-        if not text:  # end of input: Ctrl-D, or the terminal is gone
+        if not text:
             print()
-            raise Left
+            raise InputEnded
         return text
-
-    def _choose(self, menu: Menu, hint: str, keys: Keys, drawing: Drawing) -> None:
-        shown: list[str] | None = None
-        while True:
-            plain = menu.lines(replace(self.style, colour=False), hint)
-            if plain != shown:
-                drawing.draw(menu.lines(self.style, hint), plain)
-                shown = plain
-            key = keys.next(_SECONDS_TO_LOOK_UP)
-            if key in {"escape", "end"}:
-                raise Left
-            if self.withdrawn():
-                raise Withdrawn
-            if not key:
-                if keys.keep():  # a shell was here meanwhile, and has written below
-                    drawing.forget()
-                    shown = None
-            elif menu.press(key):
-                return
-
-    def _line(self) -> str:
-        if sys.platform == "win32":  # `select` knows no consoles there
-            return read_line("")
-        # Not `input()`: a signal just before its read begins would be seen only after the next line.
-        while not select.select([sys.stdin], [], [], _SECONDS_TO_LOOK_UP)[0]:
-            if self.withdrawn():
-                raise Withdrawn
-        try:
-            return os.read(sys.stdin.fileno(), _LONGEST_LINE).decode("utf-8", "replace")
-        except OSError:  # the terminal is gone
-            return ""
-
-
-def _never() -> bool:
-    return False
 
 
 # Whether something may be done.
@@ -294,7 +246,7 @@ def permission_question(asking: Asking) -> Ask | None:
             return "cancelled"
         except Withdrawn:
             return "withdrawn"
-        except Left:
+        except InputEnded:
             return "no"
 
     return ask
@@ -303,14 +255,13 @@ def permission_question(asking: Asking) -> Ask | None:
 def _choose(asking: Asking, options: Sequence[Option]) -> Option | Reply:
     if not options:
         return "no"
-    entries: list[Entry] = []
+    letters: list[str] = []
     for option in options:
         letter = _LETTERS.get(option.kind, "")
-        entries.append(Entry(option.name, "" if any(entry.letter == letter for entry in entries) else letter))
-    menu = Menu(entries)
+        letters.append("" if letter in letters else letter)
     arrows = "↑ ↓" if asking.style.signs else "Up, Down,"
-    asking.choose(menu, f"{arrows} Enter, or a letter; Esc denies, Ctrl-C cancels the turn")
-    return options[menu.at]
+    labels = zip((option.name for option in options), letters, strict=True)
+    return options[asking.choose(labels, f"{arrows} Enter, or a letter; Esc denies, Ctrl-C cancels the turn")[0]]
 
 
 def _ask_in_a_line(asking: Asking, options: Sequence[Option]) -> Option | Reply:
@@ -361,15 +312,13 @@ class Forms:
             content = self._fields(params.get("requestedSchema"))
         except (QuestionAborted, Withdrawn):
             return {"action": "cancel"}, "cancelled"
-        except Left:
+        except InputEnded:
             return {"action": "decline"}, "declined"
         return {"action": "accept", "content": content}, "; ".join(map(_told, content.values())) or "nothing"
 
     def _page(self) -> tuple[Json, str]:
-        menu = Menu([Entry("I have opened it", "y"), Entry("No", "n")])
-        self._asking.choose(menu, _HINT)
-        if menu.at:
-            raise Left
+        if self._asking.choose([("I have opened it", "y"), ("No", "n")], _HINT)[0]:
+            raise InputEnded
         return {"action": "accept"}, "opened"
 
     def _fields(self, schema: object) -> Json:
@@ -402,17 +351,14 @@ class Forms:
     def _one(
         self, name: str, field: Mapping[str, Any], choices: list[tuple[Any, str]], *, has_other: bool, is_needed: bool
     ) -> Json:
-        entries = [Entry(label) for _, label in choices]
-        if has_other:
-            entries.append(Entry(_ELSE))
-        elif not is_needed:
-            entries.append(Entry(_LEAVE_OUT))
+        more = [_ELSE] if has_other else [] if is_needed else [_LEAVE_OUT]
+        labels = [*(label for _, label in choices), *more]
         values = [value for value, _ in choices]
         default = field.get("default")
-        menu = Menu(entries, at=values.index(default) if default in values else 0)
-        self._asking.choose(menu, _HINT)
-        if menu.at < len(choices):
-            return {name: values[menu.at]}
+        first = values.index(default) if default in values else 0
+        at, _ = self._asking.choose(((label, "") for label in labels), _HINT, at=first)
+        if at < len(choices):
+            return {name: values[at]}
         return self._own_words(name) if has_other else {}
 
     def _several(
@@ -420,14 +366,13 @@ class Forms:
     ) -> Json:
         default = _list(field.get("default"))
         marked = [number for number, (value, _) in enumerate(choices) if value in default]
-        entries = [Entry(label) for _, label in choices] + ([Entry(_ELSE)] if has_other else [])
-        if not entries:
+        labels = [*(label for _, label in choices), *([_ELSE] if has_other else [])]
+        if not labels:
             return {}
-        menu = Menu(entries, several=True, marked=marked)
-        self._asking.choose(menu, _HINT_SEVERAL)
-        chosen = [value for number, (value, _) in enumerate(choices) if number in menu.marked]
+        _, kept = self._asking.choose(((label, "") for label in labels), _HINT_SEVERAL, marked=marked)
+        chosen = [value for number, (value, _) in enumerate(choices) if number in kept]
         content: Json = {name: chosen} if chosen else {}
-        return {**content, **(self._own_words(name) if len(choices) in menu.marked else {})}
+        return {**content, **(self._own_words(name) if len(choices) in kept else {})}
 
     def _own_words(self, name: str) -> Json:
         words = self._asking.line(f"    {_ELSE}: ").strip()

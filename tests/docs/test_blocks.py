@@ -19,7 +19,7 @@ from dotenv import dotenv_values
 from pydantic import BaseModel
 
 from acp_adapter.cli import SUBCOMMANDS, module_of
-from acp_adapter.cli.jsonc import loads
+from acp_adapter.cli.editors import loads
 from acp_adapter.entry import parse_arguments
 from agent_core.config import load
 from agent_core.home import Home

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.cli.editors import EDITORS, Editor
-from acp_adapter.cli.jsonc import loads
+from acp_adapter.cli.editors import EDITORS, Editor, loads
 from tests.support.doc_blocks import DOCS, blocks
 from tests.support.each import each
 

@@ -412,8 +412,7 @@ def check_editors(case: Case) -> Iterator[Finding]:
 
 
 def _looked_at(case: Case, editor: Editor, command: Sequence[str]) -> Iterator[Finding]:
-    from acp_adapter.cli.editors import known_in  # noqa: PLC0415 - the same
-    from acp_adapter.cli.jsonc import JsoncError  # noqa: PLC0415 - as above
+    from acp_adapter.cli.editors import JsoncError, known_in  # noqa: PLC0415 - the same
     from agent_core.own_files import why_unreadable  # noqa: PLC0415 - the same
 
     file = editor.settings_file(case.user)

@@ -19,6 +19,7 @@ from tools.web import can_read_html
 if TYPE_CHECKING:
     from acp_adapter.cli.setup.choices import Person, Wanted
     from acp_adapter.cli.setup.config_files import Store
+    from acp_adapter.cli.terminal_input import Terminal
     from agent_core.config import Configuration
     from agent_core.providers.model_listing import FoundServer
 
@@ -249,9 +250,9 @@ def main(argv: list[str]) -> int:
     """Run `hermes-acp setup` with the arguments `argv`; the result is the exit code."""
     options = parse_setup_arguments(argv)
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    from acp_adapter.cli.terminal_input import InputEnded, Terminal  # noqa: PLC0415 - wrong usage needs none of it
+    from acp_adapter.cli.terminal_input import InputEnded  # noqa: PLC0415 - wrong usage needs none of it
 
-    person = Terminal()
+    person = _person(asks=options.asks)
     try:
         decided = None if options.only_editors else _decided(options, person)
     except HermesError as problem:
@@ -266,6 +267,16 @@ def main(argv: list[str]) -> int:
     except (KeyboardInterrupt, InputEnded):
         print("\nWhat is told above as written stays; nothing else was changed.", flush=True)
         return _INTERRUPTED
+
+
+def _person(*, asks: bool) -> Terminal:
+    from acp_adapter.cli.terminal_input import Terminal  # noqa: PLC0415 - as above
+
+    if not asks or os.environ.get("TERM") == "dumb":
+        return Terminal()
+    from acp_adapter.cli.editing import Lines  # noqa: PLC0415 - loads prompt_toolkit
+
+    return Terminal(Lines().one)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,23 +34,23 @@ def fill(params, monkeypatch, *types):
         (form(x=CHOICE), [("Ctrl-C", f"{UP}\r")], {}),
         (form(x={**CHOICE, "default": "Postgres"}), [("Ctrl-C", "\r")], {"x": "Postgres"}),
         (form(x=CHOICE, x_other=OTHER), [("Ctrl-C", "\r")], {"x": "SQLite"}),
-        (form(x=CHOICE, x_other=OTHER), [("Ctrl-C", f"{UP}\r"), ("else: ", "Oracle\n")], {"x_other": "Oracle"}),
+        (form(x=CHOICE, x_other=OTHER), [("Ctrl-C", f"{UP}\r"), ("else:", "Oracle\n")], {"x_other": "Oracle"}),
         (form(x=ANY), [("Ctrl-C", f" {DOWN}{DOWN} \r")], {"x": ["a", "c"]}),
         (form(x={**ANY, "default": ["b"]}), [("Ctrl-C", " \r")], {"x": ["a", "b"]}),
-        (form(x=ANY, x_other=OTHER), [("Ctrl-C", f"{UP} \r"), ("else: ", "d\n")], {"x_other": "d"}),
+        (form(x=ANY, x_other=OTHER), [("Ctrl-C", f"{UP} \r"), ("else:", "d\n")], {"x_other": "d"}),
         (form(x={"type": "boolean"}), [("Ctrl-C", f"{DOWN}\r")], {"x": False}),
-        (form(x={"type": "string"}), [("> ", "two words\n")], {"x": "two words"}),
-        (form(x={"type": "string"}), [("> ", "\n")], {}),
-        (form("x", x={"type": "string", "default": "d"}), [("> ", "\n")], {"x": "d"}),
-        (form("x", x={"type": "string"}), [("> ", "\n"), ("has to be answered", ""), ("> ", "y\n")], {"x": "y"}),
-        (form(x={"type": "integer"}), [("> ", "many\n"), ("a number", ""), ("> ", "7\n")], {"x": 7}),
-        (form(x={"type": "number"}), [("> ", "inf\n"), ("a number", ""), ("> ", "0.5\n")], {"x": 0.5}),
+        (form(x={"type": "string"}), [(">", "two words\n")], {"x": "two words"}),
+        (form(x={"type": "string"}), [(">", "\n")], {}),
+        (form("x", x={"type": "string", "default": "d"}), [(">", "\n")], {"x": "d"}),
+        (form("x", x={"type": "string"}), [(">", "\n"), ("has to be answered", ""), (">", "y\n")], {"x": "y"}),
+        (form(x={"type": "integer"}), [(">", "many\n"), ("a number", ""), (">", "7\n")], {"x": 7}),
+        (form(x={"type": "number"}), [(">", "inf\n"), ("a number", ""), (">", "0.5\n")], {"x": 0.5}),
         (
             form(x={"type": "string", "oneOf": [{"const": "p", "title": "Postgres"}]}, y={"type": "string"}),
-            [("Ctrl-C", "\r"), ("> ", "z\n")],
+            [("Ctrl-C", "\r"), (">", "z\n")],
             {"x": "p", "y": "z"},
         ),
-        (form(x="?", y={"type": "string", "enum": 5}), [("> ", "z\n")], {"y": "z"}),
+        (form(x="?", y={"type": "string", "enum": 5}), [(">", "z\n")], {"y": "z"}),
         ({"requestedSchema": 5}, [], {}),
     ],
 )
@@ -58,7 +58,7 @@ def test_what_is_chosen_and_written_is_the_answer(params, types, content, monkey
     assert fill(params, monkeypatch, *types)[0] == {"action": "accept", "content": content}
 
 
-@each(("params", "typed"), [(form(x=CHOICE), ("Ctrl-C", "\x1b")), (form(x={"type": "string"}), ("> ", "\x04"))])
+@each(("params", "typed"), [(form(x=CHOICE), ("Ctrl-C", "\x1b")), (form(x={"type": "string"}), (">", "\x04"))])
 def test_escape_and_ctrl_d_decline(params, typed, monkeypatch):
     assert fill(params, monkeypatch, typed)[:2] == ({"action": "decline"}, "declined")
 
@@ -76,6 +76,7 @@ def test_the_answer_is_told_in_words(monkeypatch):
 
 def test_titles_and_descriptions_stand_before_the_fields_and_steer_no_terminal(monkeypatch):
     field = {"type": "string", "title": "Na\x1b]0;x\x07me", "description": "Yours\x1b[2J"}
-    _, _, shown = fill(form(x=field, y={"type": "string"}), monkeypatch, ("> ", "a\n"), ("> ", "b\n"))
+    _, _, shown = fill(form(x=field, y={"type": "string"}), monkeypatch, (">", "a\n"), (">", "b\n"))
     assert "    Name: Yours\n" in shown
-    assert "\x1b" not in shown
+    assert "\x1b]0" not in shown
+    assert "\x1b[2J" not in shown

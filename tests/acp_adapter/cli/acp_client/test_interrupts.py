@@ -7,8 +7,7 @@ import signal
 
 import pytest
 
-from acp_adapter.cli.interrupts import Interrupts, Stopped, ended_in_order, nudged
-from tests.support.waiting import wait_until
+from acp_adapter.cli.interrupts import Interrupts, Stopped, ended_in_order
 
 
 def interrupt() -> None:
@@ -33,15 +32,3 @@ def test_a_second_signal_that_ends_us_does_not_disturb_what_is_cleaned_up() -> N
             os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGHUP)
-
-
-def test_a_signal_that_a_wait_did_not_see_is_sent_again() -> None:
-    came = []
-    before = signal.signal(signal.SIGTERM, lambda number, _frame: came.append(number))
-    try:
-        with nudged([signal.SIGTERM], lambda: len(came) > 1):
-            os.kill(os.getpid(), signal.SIGTERM)
-            wait_until(lambda: len(came) > 1)
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    assert signal.set_wakeup_fd(-1) == -1

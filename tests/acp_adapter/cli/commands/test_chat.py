@@ -128,26 +128,41 @@ def test_how_full_the_window_is_and_what_it_cost_stands_behind_a_turn(tmp_path: 
     assert "s, 12.3k of 200k tokens, $0.03]" in ran.stdout
 
 
+PROMPT = "\x1b[0m>"
+"""The beginning of a line that is edited."""
+
+
 def echoing(tmp_path: Path) -> list[str]:
     return [*MAIN, "--agent", shlex.join(agent_command("text=heard: ", "echo")), "--cwd", str(tmp_path)]
 
 
 def test_lines_that_are_pasted_are_one_prompt_and_are_there_again_the_next_time(home: Path, tmp_path: Path) -> None:
     home.mkdir(exist_ok=True)
+    kept = home / "chat_history"
+    kept.write_text("from before\n")
+    kept.chmod(0o600)
     with Terminal(echoing(tmp_path), {**os.environ, "TERM": "xterm"}) as terminal:
-        terminal.read_until("> ")
+        terminal.read_until(PROMPT)
         terminal.type("\x1b[200~one\ntwo\x1b[201~\r")
         assert "heard: one\ntwo\n" in terminal.read_until("[end_turn, ")
-        terminal.read_until("\x1b[?2004h> ")
+        terminal.text = ""
+        terminal.read_until(PROMPT)
         terminal.type("/ex\t\r")  # Tab completes it
         assert terminal.end() == 0
-    kept = home / "chat_history"
-    assert kept.read_text().split() == ["one", "two", "/exit"]
-    assert kept.stat().st_mode & 0o077 == 0
+    assert kept.read_text() == "from before\none\\\ntwo\n/exit \n"
     with Terminal(echoing(tmp_path), {**os.environ, "TERM": "xterm"}) as terminal:
-        terminal.read_until("> ")
-        terminal.type("\x10\x10\r")  # two lines up: what was said before /exit
-        assert "heard: two" in terminal.read_until("[end_turn, ")
+        terminal.read_until(PROMPT)
+        terminal.type("\x10\x10\r")  # what was said before /exit
+        assert "heard: one\ntwo\n" in terminal.read_until("[end_turn, ")
+
+
+def test_what_is_said_is_kept_for_this_user_alone(home: Path, tmp_path: Path) -> None:
+    home.mkdir(exist_ok=True)
+    with Terminal(echoing(tmp_path), {**os.environ, "TERM": "xterm"}) as terminal:
+        terminal.read_until(PROMPT)
+        terminal.type("/exit\r")
+        assert terminal.end() == 0
+    assert (home / "chat_history").stat().st_mode & 0o077 == 0
 
 
 def test_where_pastes_are_not_marked_lines_that_come_at_once_are_one_prompt(tmp_path: Path) -> None:
@@ -160,7 +175,7 @@ def test_where_pastes_are_not_marked_lines_that_come_at_once_are_one_prompt(tmp_
 def test_a_signal_at_the_prompt_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
     with Terminal(echoing(tmp_path), {**os.environ, "TERM": "xterm"}) as terminal:
         before = terminal.modes()
-        terminal.read_until("> ")
+        terminal.read_until(PROMPT)
         terminal.process.terminate()
         assert terminal.process.wait(30) == 143
         assert terminal.modes() == before

@@ -19,10 +19,10 @@ from acp_adapter.cli.editors import (
     NotEntered,
     enter,
     is_passing,
+    loads,
     own_command,
     planned_entry,
 )
-from acp_adapter.cli.jsonc import loads
 from acp_adapter.cli.setup.main import main
 from tests.support.each import each
 from tests.support.terminal import Terminal

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from acp_adapter.cli.jsonc import JsoncError, loads, with_member
+from acp_adapter.cli.editors import JsoncError, loads, with_member
 from tests.support.each import each
 
 ENTRY = {"type": "custom", "command": "hermes-acp", "args": []}
@@ -71,19 +71,23 @@ def test_line_ends_and_indentation_are_the_files_own() -> None:
     [
         ("[]", "no object"),
         ('{"agent_servers": 7}', "no object"),
-        ('{"a": 1', "missing"),
-        ('{"a" 1}', "colon"),
-        ('{"a": 1 "b": 2}', "comma"),
-        ('{"a": what}', "no value"),
-        ('{"a": "x}', "does not end"),
-        ("{} {}", "follows"),
-        ("[" * 5000, "deeply"),
-        ("{/* open", "missing"),
+        ('{"a": 1', "',' delimiter"),
+        ('{"a" 1}', "':' delimiter"),
+        ('{"a": 1 "b": 2}', "',' delimiter"),
+        ('{"a": what}', "Expecting value"),
+        ('{"a": "x}', "Unterminated"),
+        ("{} {}", "Extra data"),
+        ("{/* open", "property name"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_line(text: str, why: str) -> None:
     with pytest.raises(JsoncError, match=rf"{why}.*\(line 1\)"):
         with_member(text, PATH, ENTRY)
+
+
+def test_what_is_nested_too_deeply_is_refused() -> None:
+    with pytest.raises(JsoncError, match="deeply"):
+        with_member("[" * 5000, PATH, ENTRY)
 
 
 _names = st.text(max_size=8)
