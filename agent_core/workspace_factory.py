@@ -421,7 +421,7 @@ class Workspaces:
             closed=files_of(self._config.home.database),
             permissions=permissions,
             kept=self._kept,
-            judge=ModelJudge(self._auxiliary) if permissions.smart else None,
+            judge=ModelJudge(self._auxiliary).lifts if permissions.smart else None,
             remembered=(self._config.home.root / MEMORIES,),
             readable=(self._sessions.outputs.directory_of(session_id),) if session_id else (),
             settings=limits,

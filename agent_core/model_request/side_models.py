@@ -452,13 +452,13 @@ _APPROVAL_PROMPT = (
 
 
 class ModelJudge:
-    """Implements `Judge` with a model of the user's settings."""
+    """Judges with a model of the user's settings."""
 
     def __init__(self, client: AuxiliaryClient) -> None:
         self._client = client
 
     def lifts(self, action: RunCommand, reason: str, interrupt: Interrupt) -> str:
-        """As in `Judge`: no answer, a late one and any other than a plain yes mean that the person is asked.
+        """As `Judge` has it: no answer, a late one and any other than a plain yes mean that the person is asked.
 
         Raises:
             ToolInterrupted: the turn is over.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from tools.approval.actions import Action, LeavePlan, RunCommand, describe
 from tools.approval.grants import Grants, PastAnswer, WiderAnswer
@@ -33,19 +33,11 @@ from tools.ports import Interrupt
 # Who may say yes in the person's place.
 
 
-class Judge(Protocol):
-    """Judges commands whose every danger comes back by itself, inside the session's directories. Nothing else."""
-
-    def lifts(self, action: RunCommand, reason: str, interrupt: Interrupt) -> str:
-        """Why the command need not be asked about, in a few words; '' if it must be, or nobody can tell.
-
-        Args:
-            reason: what it would be asked about for, in words that follow «because it …».
-
-        Raises:
-            ToolInterrupted: the turn is over.
-        """
-        ...
+Judge = Callable[[RunCommand, str, Interrupt], str]
+"""Judges commands whose every danger comes back by itself, inside the session's directories, and nothing else: why
+one need not be asked about, in a few words; '' if it must be, or nobody can tell. It is told what the command would
+be asked about for, in words that follow «because it …», and may raise `ToolInterrupted`.
+"""
 
 
 # The session's permissions.
@@ -247,7 +239,7 @@ class Approvals:
         """
         if self.judge is None or not decision.undoable or not isinstance(action, RunCommand):
             return ""
-        why = self.judge.lifts(action, decision.reason, turn)
+        why = self.judge(action, decision.reason, turn)
         if not why:
             return ""
         note = f"Allowed by the model's judgement: {why}"

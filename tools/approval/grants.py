@@ -139,10 +139,14 @@ class GrantRecord:
         return same_directory(self.where, roots[0])
 
 
-def record_of(grant: Grant, workspace: Path, when: str, risks: Collection[str] = ()) -> GrantRecord | None:
-    """The record of a grant that was given for `risks`; None for what is never kept."""
+def record_of(
+    grant: Grant, workspace: Path, when: str, risks: Collection[str] = (), *, is_refusal: bool = False
+) -> GrantRecord | None:
+    """The record of a grant that was given for `risks`, or of a no to it; None for what is never kept."""
     record = _record_of(grant, workspace, when)
-    return replace(record, why=_BETWEEN.join(risks)) if record is not None else None
+    if record is None or (is_refusal and record.kind != "secret files"):
+        return None
+    return replace(record, what=_HIDDEN) if is_refusal else replace(record, why=_BETWEEN.join(risks))
 
 
 def _record_of(grant: Grant, workspace: Path, when: str) -> GrantRecord | None:
@@ -162,11 +166,6 @@ def _record_of(grant: Grant, workspace: Path, when: str) -> GrantRecord | None:
         case FilesBelow(kind=kind, directory=directory):
             return GrantRecord("read below" if kind == "read" else "edit below", str(directory), str(workspace), when)
     return None
-
-
-def refusal_of(refused: SameThing, when: str) -> GrantRecord | None:
-    """The record of a no; None for one that is never kept."""
-    return GrantRecord("secret files", _HIDDEN, refused.what[0], when) if refused.kind == "secrets" else None
 
 
 def grant_of(record: GrantRecord) -> Grant | None:
@@ -247,20 +246,18 @@ class KeptGrants:
                 self._stamp = stamp
             return self._kept
 
-    def of(self, roots: tuple[Path, ...]) -> Iterator[tuple[Grant, frozenset[str]]]:
-        """The grants that count in a session, each with the dangers that it was given for.
+    def of(self, roots: tuple[Path, ...], *, refusals: bool = False) -> Iterator[tuple[Grant, frozenset[str]]]:
+        """The grants that count in a session, each with the dangers that it was given for; or what was refused there.
 
         Args:
             roots: its directories with symbolic links resolved, its own first.
         """
-        return self._of(roots, refusals=False)
+        for kept in self.all():
+            if kept.grant is not None and kept.record.is_refusal == refusals and kept.record.applies_in(roots):
+                yield kept.grant, kept.record.risks
 
-    def refused(self, roots: tuple[Path, ...]) -> Iterator[Grant]:
-        """What was refused permanently in a session with these directories, as in `of`."""
-        return (grant for grant, _ in self._of(roots, refusals=True))
-
-    def add(self, grant: Grant, workspace: Path, risks: Collection[str] = ()) -> None:
-        """Keep a grant.
+    def add(self, grant: Grant, workspace: Path, risks: Collection[str] = (), *, is_refusal: bool = False) -> None:
+        """Keep a grant, or a no to it.
 
         Args:
             risks: the dangers that it was given for.
@@ -269,21 +266,22 @@ class KeptGrants:
         Raises:
             KeptGrantsError: it could not be stored; the file is as it was.
         """
-        record = record_of(grant, workspace, _now(), risks)
+        record = record_of(grant, workspace, _now(), risks, is_refusal=is_refusal)
         if record is None:
-            raise KeptGrantsError("A yes as wide as this is not kept for later sessions.")
-        self._add(record)
-
-    def add_refusal(self, refused: SameThing) -> None:
-        """Keep a no.
-
-        Raises:
-            KeptGrantsError: it could not be stored; the file is as it was.
-        """
-        record = refusal_of(refused, _now())
-        if record is None:
-            raise KeptGrantsError("A no to this is not kept for later sessions.")
-        self._add(record)
+            what = "A no to this" if is_refusal else "A yes as wide as this"
+            raise KeptGrantsError(f"{what} is not kept for later sessions.")
+        with locked(self.path) as target:
+            text = read_text(target)
+            entries = entries_of(text, target)
+            about = {at: one for at, entry in enumerate(entries) if (one := _about(record, entry)) is not None}
+            if any(one.pin == record.pin and one.risks >= record.risks for one in about.values()):
+                return
+            # What an MCP tool was before it changed is allowed no more; what holds for fewer dangers is needless.
+            for at in sorted(about, reverse=True):
+                if about[at].pin != record.pin or about[at].risks <= record.risks:
+                    text = without_entry(text, at, target)
+            replace_text(target, with_entry(text, record.as_entry(), target))
+        self._forget()
 
     def remove(self, record: GrantRecord) -> None:
         """Take a grant back.
@@ -298,25 +296,6 @@ class KeptGrants:
             if not places:
                 raise KeptGrantsError(f"{self.path} does not hold that entry any more; nothing was changed.")
             replace_text(target, without_entry(text, places[0], target))
-        self._forget()
-
-    def _of(self, roots: tuple[Path, ...], *, refusals: bool) -> Iterator[tuple[Grant, frozenset[str]]]:
-        for kept in self.all():
-            if kept.grant is not None and kept.record.is_refusal == refusals and kept.record.applies_in(roots):
-                yield kept.grant, kept.record.risks
-
-    def _add(self, record: GrantRecord) -> None:
-        with locked(self.path) as target:
-            text = read_text(target)
-            entries = entries_of(text, target)
-            about = {at: one for at, entry in enumerate(entries) if (one := _about(record, entry)) is not None}
-            if any(one.pin == record.pin and one.risks >= record.risks for one in about.values()):
-                return
-            # What an MCP tool was before it changed is allowed no more; what holds for fewer dangers is needless.
-            for at in sorted(about, reverse=True):
-                if about[at].pin != record.pin or about[at].risks <= record.risks:
-                    text = without_entry(text, at, target)
-            replace_text(target, with_entry(text, record.as_entry(), target))
         self._forget()
 
     def _forget(self) -> None:
@@ -474,7 +453,7 @@ class Grants:
         same = _refusable(action)
         if same is None:
             return ""
-        why = self._not_kept("no", lambda kept: kept.add_refusal(same)) if always else ""
+        why = self._not_kept("no", lambda kept: kept.add(same, self._roots[0], is_refusal=True)) if always else ""
         if not always or why:
             with self._lock:
                 self._refused[same] = None
@@ -523,7 +502,9 @@ class Grants:
         with self._lock:
             if same in self._refused:
                 return True
-        return self.kept is not None and any(same == refused for refused in self.kept.refused(self._roots))
+        return self.kept is not None and any(
+            same == refused for refused, _ in self.kept.of(self._roots, refusals=True)
+        )
 
     def listed(self) -> Sequence[PastAnswer]:
         """Every answer that counts, this session's first, each kind in the order they were given."""

@@ -347,7 +347,7 @@ class Judging:
         self.answer = answer
         self.asked = []
 
-    def lifts(self, action, reason, interrupt):
+    def __call__(self, action, reason, interrupt):
         self.asked.append(action.command)
         return self.answer
 
