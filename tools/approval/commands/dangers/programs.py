@@ -68,8 +68,8 @@ def _machine() -> Iterator[Row]:
     # What else these are given is their script's, also `--help`.
     yield from rows("services", "controls services or power", r"""
         init.d               line (?!status(?: |$)).
-        service rc-service   verb \S+  line (?!(?:--help|--version)(?: |$)|(?:-\S+ )*(?:\S+ )?(?:status|--status-all\
-                             |-l|--list)(?: |$))
+        service rc-service  verb \S+  line (?!(?:--help|--version)(?: |$)|(?:-\S+ )*(?:\S+ )?(?:status|-l|--list)\
+                            (?: |$))
         apachectl apache2ctl  any stop|restart|graceful|graceful-stop|start|reload|shutdown|kill
         """, outside=True)  # fmt: skip
     yield from rows("system files", "changes users or passwords", r"""
