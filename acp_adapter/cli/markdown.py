@@ -33,7 +33,7 @@ _ALIGNED = {"text-align:right": rjust, "text-align:center": center}
 
 @functools.cache
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"maxNesting": 100}).enable(["table", "strikethrough"])
     # What models write so is meant as it stands there.
     parser.disable(["html_block", "html_inline", "entity", "reference", "lheading", "code"])
     parser.normalizeLink = str  # type: ignore[method-assign, assignment]  # it is shown, not opened
