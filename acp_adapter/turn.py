@@ -335,11 +335,12 @@ class PromptTurn:
         name_after_prompt(self.factory.sessions.store, session, said)
         if any(isinstance(part, SaidDocument) and is_elsewhere(part.uri, approvals.rules.roots) for part in said):
             approvals.note_others()
-        bridge.has_begun = lambda: agent.begun == bridge.turn_id
+        turn_id = bridge.turn_id  # not the bridge itself, which would then wait for the collector
+        bridge.has_begun = lambda: agent.begun == turn_id
         callbacks = bridge.callbacks(self._calls_heard(), questions.ask, self._follow)
         result = agent.run_conversation(
             None if draft is None else draft.named(),
-            turn_id=bridge.turn_id,
+            turn_id=turn_id,
             token=self.ticket.token,
             callbacks=callbacks,
             complete=None if draft is None or not draft.links else self._reading(draft, callbacks),
