@@ -6,7 +6,7 @@ import itertools
 import math
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from agent_core.errors import ProviderConnectionError, ProviderError, ProviderStatusError, SignInFailed
@@ -17,6 +17,7 @@ from agent_core.providers.transport_errors import (
     ErrorFacts,
     asked_wait,
     body_wait,
+    causes_of,
     compiled,
     read_facts,
     readable,
@@ -184,7 +185,7 @@ def _of_connection(problem: ProviderConnectionError, choice: ModelChoice, large:
 
 def _of_tls(problem: ProviderConnectionError, choice: ModelChoice, large: bool) -> ClassifiedError:
     flags = patterns.FLAGS["tls"]
-    errors = [cause for cause in _causes(problem) if isinstance(cause, ssl.SSLError)]
+    errors = [cause for cause in causes_of(problem) if isinstance(cause, ssl.SSLError)]
     untrusted = any(isinstance(error, ssl.SSLCertVerificationError) for error in errors)
     broken = any(compiled(patterns.TLS_BROKEN).search(words) for words in map(str, (problem, *errors)))
     # What is not known to pass by itself (no trust, no TLS at that port) is not tried again.
@@ -244,9 +245,3 @@ def _duration(seconds: float | None) -> str:
         if seconds > 2 * size:
             return f"{math.ceil(seconds / size)} {name}"
     return f"{math.ceil(seconds)} s"
-
-
-def _causes(problem: BaseException | None) -> Iterator[BaseException]:
-    while problem is not None:
-        yield problem
-        problem = problem.__cause__ or problem.__context__

@@ -263,8 +263,8 @@ _MEANINGS: Mapping[Ending, str] = {
 _NOT_SAID = frozenset({"", "null", "none"})
 
 
-class AnswerEnd:
-    """What a decoder knows of the end of its answer.
+class Decoder:
+    """Reads one answer, and knows how it ends.
 
     Attributes:
         finished: why it ended, once the server has said so.
@@ -277,6 +277,15 @@ class AnswerEnd:
     word: str = ""
     goes_on: bool = False
     done: bool = False
+
+    def feed(self, data: bytes) -> Iterable[StreamEvent]:
+        """The events in the payload of one `data:` line; never `Finished`.
+
+        Raises:
+            ProviderStatusError: the server reports a failure.
+            ProviderProtocolError: it cannot be understood.
+        """
+        raise NotImplementedError
 
     @property
     def is_whole(self) -> bool:
@@ -324,19 +333,6 @@ log = logging.getLogger(__name__)
 
 # Sums of such counts stay far below what the database can store.
 _MOST_TOKENS = 2**40
-
-
-class Decoder(AnswerEnd):
-    """Reads one answer, and knows how it ends."""
-
-    def feed(self, data: bytes) -> Iterable[StreamEvent]:
-        """The events in the payload of one `data:` line; never `Finished`.
-
-        Raises:
-            ProviderStatusError: the server reports a failure.
-            ProviderProtocolError: it cannot be understood.
-        """
-        raise NotImplementedError
 
 
 def counts_of(value: object) -> Mapping[str, Any]:

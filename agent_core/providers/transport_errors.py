@@ -256,7 +256,7 @@ def readable(text: str, secret: str | None) -> str:
 
 
 def _timeout(choice: ModelChoice, problem: BaseException) -> ProviderConnectionError:
-    if any(type(cause).__name__ == "ConnectTimeout" for cause in _causes(problem)):
+    if any(type(cause).__name__ == "ConnectTimeout" for cause in causes_of(problem)):
         return ProviderConnectionError(
             f"{choice.endpoint} could not be reached in time.",
             "timeout",
@@ -268,7 +268,7 @@ def _timeout(choice: ModelChoice, problem: BaseException) -> ProviderConnectionE
 def _connection_error(choice: ModelChoice, problem: BaseException) -> ProviderConnectionError:
     cause = problem.__cause__ or problem
     fault = _fault(problem)
-    if any(type(each).__name__ == "UnknownHost" for each in _causes(problem)):
+    if any(type(each).__name__ == "UnknownHost" for each in causes_of(problem)):
         return ProviderConnectionError(
             f"{choice.endpoint} could not be reached: the name {choice.endpoint.host} was not found.",
             fault,
@@ -285,7 +285,7 @@ def _connection_error(choice: ModelChoice, problem: BaseException) -> ProviderCo
 
 
 def _fault(problem: BaseException) -> TransportFault:
-    causes = list(_causes(problem))
+    causes = list(causes_of(problem))
     names = {type(cause).__name__ for cause in causes}
     # A connection that was once trusted and breaks later may be good again; one that never was will not.
     if any(isinstance(cause, ssl.SSLError) for cause in causes) and not names & {"ReadError", "WriteError"}:
@@ -295,7 +295,8 @@ def _fault(problem: BaseException) -> TransportFault:
     return "connect" if "ConnectError" in names else "cut"
 
 
-def _causes(problem: BaseException | None) -> Iterator[BaseException]:
+def causes_of(problem: BaseException | None) -> Iterator[BaseException]:
+    """The error, and what led to it."""
     while problem is not None:
         yield problem
         problem = problem.__cause__ or problem.__context__

@@ -6,7 +6,7 @@ import pytest
 
 from agent_core.errors import ProviderConnectionError, ProviderStatusError
 from agent_core.providers.base import Finished
-from agent_core.providers.protocol import AnswerEnd, ending_of
+from agent_core.providers.protocol import Decoder, ending_of
 from tests.support.choices import choice_for
 from tests.support.each import each
 
@@ -38,9 +38,9 @@ def test_a_finish_reason_may_say_nothing(word):
     assert ending_of(word) is None
 
 
-def end(*said: str | bool) -> AnswerEnd:
+def end(*said: str | bool) -> Decoder:
     """An end of which this is said, in order; True is more of the answer."""
-    found = AnswerEnd()
+    found = Decoder()
     for word in said:
         if word is True:
             found.goes_on = found.finished is not None
