@@ -268,12 +268,15 @@ class SqliteSessionStore:
                 return read_prompts_left(connection, session_id, turn_id)
 
         with self._running(session_id, turn_id) as found:
-            if found is not None:
-                try:
-                    return read_sound(self._database, session_id, read)
-                except StoreError as problem:
-                    log.warning("session %s: what was said last cannot be looked for: %s", session_id, problem)
-        return ()
+            if found is None or found[0].all_told:
+                return ()
+            try:
+                left = read_sound(self._database, session_id, read)
+            except StoreError as problem:
+                log.warning("session %s: what was said last cannot be looked for: %s", session_id, problem)
+                return ()
+            found[0].all_told = found[0].holds and not left
+            return left
 
     def answer_left(self, session_id: str, turn_id: str) -> str:
         """The text of the answer in which the last turn of the history broke off, as far as it was seen."""

@@ -28,6 +28,7 @@ from agent_core.sessions.operations import (
     drop_empty_turns,
     size_of,
 )
+from agent_core.sessions.prompts_left import BROKEN_OFF
 from agent_core.sessions.rows import DELETING
 from agent_core.sessions.schema import OpenFile
 from agent_core.sessions.spool import Spool, Spooled
@@ -57,6 +58,7 @@ class LiveSession:
     Attributes:
         messages: the model's history; None where it has to be read.
         compaction: the compression in effect, if `knows_compaction`; else it has to be read.
+        all_told: the model is known to have been told of all that was said before the running, or the next, turn.
         turn: the running turn.
         backlog: what is not stored yet, in order.
         holds: the lease was ours when we last looked.
@@ -79,6 +81,7 @@ class LiveSession:
     messages: list[Message] | None = None
     compaction: Compaction | None = None
     knows_compaction: bool = False
+    all_told: bool = False
     turn: LiveTurn | None = None
     backlog: list[Operation] = field(default_factory=list)
     holds: bool = False
@@ -131,6 +134,8 @@ class LiveSession:
         turn.journal.close()
         self.backlog.append(CloseTurn(turn, now, outcome, note))
         self.turn = None
+        if outcome in BROKEN_OFF:
+            self.all_told = False
 
     def waiting(self) -> list[Operation]:
         """All that is not stored yet, with what the running turn has to tell so far."""
@@ -146,11 +151,11 @@ class LiveSession:
 
     def begin_empty(self) -> None:
         """It is a new one: there is nothing to be read."""
-        self.messages, self.compaction, self.knows_compaction = [], None, True
+        self.messages, self.compaction, self.knows_compaction, self.all_told = [], None, True, True
 
     def forget_history(self) -> None:
         """What is known of the conversation may be out of date."""
-        self.messages, self.compaction, self.knows_compaction = None, None, False
+        self.messages, self.compaction, self.knows_compaction, self.all_told = None, None, False, False
 
     def lose(self, now: float, why: str) -> None:
         """Another process prompts the session now: what is known of it here is out of date."""
