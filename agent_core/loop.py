@@ -19,7 +19,7 @@ from agent_core.compaction.session_compaction import CompressionListeners, Sessi
 from agent_core.compaction.view import shown
 from agent_core.errors import AuthRequired, ModelFailed, TurnInterrupted
 from agent_core.guardrails import with_warning
-from agent_core.hooks.session_hooks import TurnHooks, ask_hooked, must_go_on
+from agent_core.hooks.session_hooks import TurnHooks
 from agent_core.injected_messages import inject, pass_on, show_unread
 from agent_core.mcp.names import PREFIX as MCP_PREFIX
 from agent_core.messages import Message, ToolCall, injected_message, parse_arguments, tool_call, tool_message
@@ -207,7 +207,7 @@ class TurnLoop:
             turn.repeats.begin_anew()
         if turn.repeats.halted:
             return ending.in_a_circle(turn.repeats.halted)
-        why = self.workspace.hooks.ended
+        why = self.workspace.hooks.ends
         return None if why is None else ending.by_hook(why)
 
     def _ask_again(self, turn: Turn, asker: Asker, reply: Reply) -> None:
@@ -235,7 +235,7 @@ class TurnLoop:
         if reply.finish in {"stop", "unknown"} and (nudge := self._nudge(turn, reply)) is not None:
             inject(turn, self._hooks(turn), nudge.text, nudge.told)
             return True
-        if wanted := must_go_on(self.workspace.hooks, turn, reply):
+        if wanted := self._hooks(turn).must_go_on(reply):
             inject(turn, self._hooks(turn), wanted, "A hook of yours wants more: the model goes on.")
             return True
         while words := self._last_words(turn):
@@ -331,7 +331,7 @@ class TurnLoop:
     def _ask(self, turn: Turn, asker: Asker) -> Reply:
         self.services.activity.turn("waiting_for_model", turn.route.choice.name)
         began = time.time()
-        reply = ask_hooked(self.workspace.hooks, turn, asker.ask)
+        reply = self._hooks(turn).ask(asker.ask)
         if reply.finish == "oversized":
             reply = replace(reply, text=f"{reply.text}\n\n[{_OVERSIZED}]".lstrip())
             if turn.callbacks.status_callback is not None:

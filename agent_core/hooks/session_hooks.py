@@ -65,44 +65,156 @@ class HookedSession:
     transcript: Callable[[], str] = str
 
 
-class HookAsker:
-    """Asks hooks. Where an event has none, that is known from a look into a dictionary.
+@dataclass(slots=True)
+class CallsUnderWay:
+    """What is known of them by id; a session shares it with its sub-agents, whose questions come through it."""
+
+    asked: dict[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
+    allowed: set[str] = field(default_factory=set)
+    beside: dict[str, list[str]] = field(default_factory=dict)
+
+
+class SessionHooks:
+    """The hooks of one session, or of one sub-agent in it. Where an event has none, a look into a dictionary says so.
 
     Attributes:
         tell: is told what the person should know.
-        ends: why a hook wants the turn to end; None where none does.
+        ends: why a hook wants the running turn to end; None where none does.
+        is_subagent: its end is a `subagent_stop`, and it has no prompts and no session of its own.
+        continued: how often hooks have sent the model on in the running turn.
     """
 
-    def __init__(self, session: HookedSession) -> None:
+    def __init__(
+        self,
+        session: HookedSession | None = None,
+        find: Callable[[], HookSet] = HookSet,
+        calls: CallsUnderWay | None = None,
+    ) -> None:
+        """Make it; nothing is looked for before a turn begins.
+
+        Args:
+            find: the hooks as they are now; may block.
+            calls: those of the agent that a sub-agent works for.
+        """
         self.tell: Callable[[str], None] = log.warning
         self.ends: str | None = None
-        self._session = session
+        self.is_subagent = calls is not None
+        self.continued = 0
+        self._session = session or HookedSession()
+        self._find = find
         self._set = HookSet()
         self._by_event: dict[HookName, tuple[Hook, ...]] = {}
+        self._calls = CallsUnderWay() if calls is None else calls
+        self._begun = False
 
-    def tell_log(self) -> None:
-        """Nobody hears what the person should know: it goes to the log."""
-        self.tell = log.warning
+    def for_subagent(self, cwd: Path | None = None) -> SessionHooks:
+        """The same hooks for an agent that works for the session's.
+
+        Args:
+            cwd: where it works; None: where the session does.
+        """
+        other = SessionHooks(replace(self._session, cwd=cwd or self._session.cwd), self._find, self._calls)
+        other._use(self._set)
+        other.tell = self.tell
+        return other
 
     @property
-    def limits(self) -> HookSet:
-        """What the hooks may do."""
-        return self._set
+    def calls(self) -> CallHooks:
+        """The hooks around tool calls."""
+        return CallHooks(self, self._calls)
 
-    def use(self, found: HookSet) -> None:
-        """Ask these from now on."""
-        by_event: dict[HookName, tuple[Hook, ...]] = {}
-        for hook in found.hooks:
-            by_event[hook.event] = (*by_event.get(hook.event, ()), hook)
-        self._set, self._by_event = found, by_event
+    @property
+    def most_continues(self) -> int:
+        """How often in one turn hooks may send the model on."""
+        return self._set.continues
 
     def has(self, event: HookName) -> bool:
         """Whether any hook hears of it."""
         return event in self._by_event
 
-    def hooks(self, event: HookName) -> tuple[Hook, ...]:
-        """Those that hear of it, in order."""
+    def of(self, event: HookName) -> tuple[Hook, ...]:
+        """Those that hear of it, in the order in which they are asked."""
         return self._by_event.get(event, ())
+
+    def may_allow(self, hook: Hook) -> bool:
+        """Whether a yes of the hook's stands for the person's."""
+        if not self._set.may_allow:
+            log.info("%s says yes in the person's place, which hooks.may_allow does not let it", hook.source)
+        return self._set.may_allow
+
+    def begin_turn(self, tell: Callable[[str], None] | None = None) -> None:
+        """Look for the hooks that count in the turn that begins. May block.
+
+        Args:
+            tell: is told, in this turn, what the person should know.
+        """
+        self.tell = tell or self.tell
+        self.ends, self.continued = None, 0
+        if not self.is_subagent:
+            self._use(self._find())
+
+    def end_turn(self) -> None:
+        """The turn is over: what comes now goes to the log. Its listener would keep the turn."""
+        self.tell = log.warning
+
+    def begin_session(self, facts: Mapping[str, Any], interrupt: Interrupt) -> str:
+        """The session's first turn in this process: what the model is told beside its prompt.
+
+        Raises:
+            ToolInterrupted: the turn is over.
+        """
+        if self._begun or self.is_subagent:
+            return ""
+        self._begun = True
+        found = self.asked("session_start", facts, interrupt)
+        for hook, verdict in found:
+            if verdict.refusal:
+                self.tell(f"{hook.source}: {verdict.refusal}")
+        return "\n\n".join(verdict.context for _, verdict in found if verdict.context)
+
+    def end_session(self, reason: str) -> None:
+        """The session is closed or let go of, if it has begun. Blocks as long as its hooks do."""
+        if self._begun:
+            self._begun = False
+            self.asked("session_end", {"reason": reason}, None)
+
+    def before_compression(self, *, by_person: bool, topic: str) -> None:
+        """The conversation is about to be compressed.
+
+        Args:
+            by_person: because the person said so, which may be before the session's first turn.
+            topic: what is kept above all; '' for nothing.
+        """
+        if by_person:
+            self._use(self._find())
+        self.asked("pre_compact", {"trigger": "manual" if by_person else "auto", "topic": topic}, None)
+
+    def allowed(
+        self,
+        event: HookName,
+        facts: Mapping[str, Any],
+        interrupt: Interrupt,
+        refused: str,
+        *,
+        strictly: bool = False,
+    ) -> str:
+        """What the model is told beside what no hook refuses; arguments as of `answer`.
+
+        Args:
+            refused: what the person is told where one does, with `{source}` and `{why}`.
+
+        Raises:
+            HookRefused: one does. ToolInterrupted: the turn is over.
+        """
+        said: list[str] = []
+        for hook, verdict in self.asked(event, facts, interrupt, strictly=strictly):
+            if verdict.refusal or verdict.ends is not None:
+                why = verdict.refusal or verdict.ends or "it does not say why"
+                self.ends = None  # it is said with this
+                raise HookRefused(refused.format(source=hook.source, why=why.rstrip(".")))
+            if verdict.context:
+                said.append(verdict.context)
+        return "\n\n".join(said)
 
     def asked(
         self, event: HookName, facts: Mapping[str, Any], interrupt: Interrupt | None, *, strictly: bool = False
@@ -112,8 +224,7 @@ class HookAsker:
         Raises:
             ToolInterrupted: the turn is over.
         """
-        hooks = self.hooks(event)
-        return [(hook, self.answer(hook, event, facts, interrupt, strictly=strictly)) for hook in hooks]
+        return [(hook, self.answer(hook, event, facts, interrupt, strictly=strictly)) for hook in self.of(event)]
 
     def answer(
         self,
@@ -154,11 +265,11 @@ class HookAsker:
             self.ends = verdict.ends or f"{hook.source} ended the turn."
         return verdict
 
-    def may_allow(self, hook: Hook) -> bool:
-        """Whether a yes of the hook's stands for the person's."""
-        if not self._set.may_allow:
-            log.info("%s says yes in the person's place, which hooks.may_allow does not let it", hook.source)
-        return self._set.may_allow
+    def _use(self, found: HookSet) -> None:
+        by_event: dict[HookName, tuple[Hook, ...]] = {}
+        for hook in found.hooks:
+            by_event[hook.event] = (*by_event.get(hook.event, ()), hook)
+        self._set, self._by_event = found, by_event
 
     def _hear_later(self, hook: Hook, call: HookCall) -> None:
         try:
@@ -173,20 +284,11 @@ class HookAsker:
 # Around a tool call: before it, at a question about it, after it. Several threads may be in here.
 
 
-@dataclass(slots=True)
-class CallsUnderWay:
-    """What is known of them by id; a session shares it with its sub-agents, whose questions come through it."""
-
-    asked: dict[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
-    allowed: set[str] = field(default_factory=set)
-    beside: dict[str, list[str]] = field(default_factory=dict)
-
-
 class CallHooks:
     """The hooks around tool calls. Implements `tools.context.SessionCallHooks`."""
 
-    def __init__(self, asker: HookAsker, calls: CallsUnderWay) -> None:
-        self._asker = asker
+    def __init__(self, hooks: SessionHooks, calls: CallsUnderWay) -> None:
+        self._hooks = hooks
         self._calls = calls
 
     def before(self, name: str, arguments: dict[str, Any], ctx: ToolContext) -> dict[str, Any]:
@@ -197,12 +299,12 @@ class CallHooks:
             Denied: the person was asked for one, and says no.
             ToolInterrupted: the turn is over.
         """
-        asker, call_id = self._asker, ctx.tool_call_id
+        hooks, call_id = self._hooks, ctx.tool_call_id
         called, given = meant(name, arguments)
         sent, asks = given, list[str]()
-        for hook in asker.hooks("pre_tool_call"):
+        for hook in hooks.of("pre_tool_call"):
             facts = {**_facts(called, ctx), "args": dict(given)}
-            verdict = asker.answer(hook, "pre_tool_call", facts, ctx.interrupt)
+            verdict = hooks.answer(hook, "pre_tool_call", facts, ctx.interrupt)
             if verdict.refusal or verdict.ends is not None:
                 refusal = verdict.refusal or verdict.ends or "It ends the turn."
                 raise CallRefused(f"{refusal} (said by {hook.source}; the call of {called} was not made)")
@@ -212,11 +314,11 @@ class CallHooks:
                 self._calls.allowed.discard(call_id)
             if verdict.permission == "ask":
                 asks.append(verdict.reason or f"{hook.source} wants it to be asked about")
-            elif verdict.permission == "allow" and asker.may_allow(hook):
+            elif verdict.permission == "allow" and hooks.may_allow(hook):
                 self._calls.allowed.add(call_id)
             if verdict.context:
                 self._calls.beside.setdefault(call_id, []).append(verdict.context)
-        if asker.has("permission"):
+        if hooks.has("permission"):
             self._calls.asked[call_id] = called, given
         if asks:
             self._calls.allowed.discard(call_id)
@@ -235,7 +337,7 @@ class CallHooks:
         """
         called, given = meant(name, arguments)
         said = self._calls.beside.get(ctx.tool_call_id, [])
-        for hook in self._asker.hooks("post_tool_call"):
+        for hook in self._hooks.of("post_tool_call"):
             facts = {
                 **_facts(called, ctx),
                 "args": dict(given),
@@ -244,7 +346,7 @@ class CallHooks:
                 "failed": result.failed,
                 "duration_ms": round(seconds * 1000),
             }
-            verdict = self._asker.answer(hook, "post_tool_call", facts, ctx.interrupt)
+            verdict = self._hooks.answer(hook, "post_tool_call", facts, ctx.interrupt)
             before = result.text
             if isinstance(verdict.result, ToolResult):
                 result = verdict.result
@@ -268,20 +370,20 @@ class CallHooks:
         Raises:
             ToolInterrupted: the turn is over.
         """
-        asker = self._asker
+        hooks = self._hooks
         if question.tool_call_id in self._calls.allowed and not _is_new_each_time(question.action):
             return Answer(allowed=True)
-        if asker.has("permission"):
-            found = asker.asked("permission", self._question(question), interrupt)
+        if hooks.has("permission"):
+            found = hooks.asked("permission", self._question(question), interrupt)
             for hook, verdict in found:
                 if verdict.permission == "deny" or verdict.refusal or verdict.ends is not None:
                     why = verdict.reason or verdict.refusal or verdict.ends
                     return Answer(allowed=False, note=f"{hook.source} refuses it{f': {why}' if why else ''}")
-            if any(verdict.permission == "allow" and asker.may_allow(hook) for hook, verdict in found):
+            if any(verdict.permission == "allow" and hooks.may_allow(hook) for hook, verdict in found):
                 return Answer(allowed=True)
-        if asker.has("notification"):
+        if hooks.has("notification"):
             message = f"Permission is needed: {describe(question.action)}"
-            asker.asked("notification", {"message": message, "notification_type": "permission_prompt"}, interrupt)
+            hooks.asked("notification", {"message": message, "notification_type": "permission_prompt"}, interrupt)
         return None
 
     def _question(self, question: Question) -> dict[str, Any]:
@@ -316,176 +418,6 @@ def _facts(name: str, ctx: ToolContext) -> dict[str, Any]:
     return {"tool_name": name, "tool_call_id": ctx.tool_call_id, "task_id": ctx.task_id}
 
 
-# At the seams of turns. Where there are no hooks, a seam costs a look into an empty dictionary.
-
-
-class SessionHooks:
-    """The hooks of one session, or of one sub-agent in it.
-
-    Attributes:
-        calls: those around tool calls.
-    """
-
-    def __init__(self, session: HookedSession | None = None, find: Callable[[], HookSet] = HookSet) -> None:
-        """Make it; nothing is looked for before `renew`.
-
-        Args:
-            find: the hooks as they are now; may block.
-        """
-        self._session = session or HookedSession()
-        self._find = find
-        self._asker = HookAsker(self._session)
-        self._under_way = CallsUnderWay()
-        self.calls = CallHooks(self._asker, self._under_way)
-        self._is_subagent = False
-        self._begun = False
-        self._continued = 0
-
-    def for_subagent(self, cwd: Path | None = None) -> SessionHooks:
-        """The same hooks for an agent that works for the session's: its end is a `subagent_stop`, and it has no
-        prompts and no session of its own.
-
-        Args:
-            cwd: where it works; None: where the session does.
-        """
-        other = SessionHooks(replace(self._session, cwd=cwd or self._session.cwd), self._find)
-        other._asker.use(self._asker.limits)
-        other._asker.tell = self._asker.tell
-        other._under_way, other._is_subagent = self._under_way, True
-        other.calls = CallHooks(other._asker, self._under_way)
-        return other
-
-    def has(self, event: HookName) -> bool:
-        """Whether any hook hears of it."""
-        return self._asker.has(event)
-
-    def begin_turn(self, tell: Callable[[str], None] | None = None) -> None:
-        """Look for the hooks that count in the turn that begins. May block.
-
-        Args:
-            tell: is told, in this turn, what the person should know.
-        """
-        self._asker.tell = tell or self._asker.tell
-        self._asker.ends, self._continued = None, 0
-        if not self._is_subagent:
-            self._asker.use(self._find())
-
-    def end_turn(self) -> None:
-        """The turn is over: what comes now goes to the log. Its listener would keep the turn."""
-        self._asker.tell_log()
-
-    def begin_session(self, facts: Mapping[str, Any], interrupt: Interrupt) -> str:
-        """The session's first turn in this process: what the model is told beside its prompt.
-
-        Raises:
-            ToolInterrupted: the turn is over.
-        """
-        if self._begun or self._is_subagent:
-            return ""
-        self._begun = True
-        found = self._asker.asked("session_start", facts, interrupt)
-        for hook, verdict in found:
-            if verdict.refusal:
-                self._asker.tell(f"{hook.source}: {verdict.refusal}")
-        return "\n\n".join(verdict.context for _, verdict in found if verdict.context)
-
-    def end_session(self, reason: str) -> None:
-        """The session is closed or let go of, if it has begun. Blocks as long as its hooks do."""
-        if self._begun:
-            self._begun = False
-            self._asker.asked("session_end", {"reason": reason}, None)
-
-    def prompt(self, text: str, facts: Mapping[str, Any], interrupt: Interrupt, *, strictly: bool = False) -> str:
-        """What the model is told beside a prompt.
-
-        Args:
-            strictly: a hook that fails refuses it.
-
-        Raises:
-            HookRefused: it must not reach the model. ToolInterrupted: the turn is over.
-        """
-        if self._is_subagent or not self.has("prompt"):
-            return ""
-        refused = "{source} refuses this prompt: {why}. Nothing was sent to the model."
-        return self._allowed("prompt", {"prompt": text, **facts}, interrupt, refused, strictly=strictly)
-
-    def before_model(self, facts: Mapping[str, Any], interrupt: Interrupt) -> None:
-        """A model is about to be asked.
-
-        Raises:
-            HookRefused: it must not be. ToolInterrupted: the turn is over.
-        """
-        if self.has("pre_model_call"):
-            refused = "{source} does not let the model be asked: {why}. The turn ended there."
-            self._allowed("pre_model_call", facts, interrupt, refused)
-
-    def after_model(self, facts: Mapping[str, Any], interrupt: Interrupt) -> None:
-        """A model has answered.
-
-        Raises:
-            ToolInterrupted: the turn is over.
-        """
-        self._asker.asked("post_model_call", facts, interrupt)
-
-    def before_compression(self, *, by_person: bool = False, topic: str = "") -> None:
-        """The conversation is about to be compressed.
-
-        Args:
-            by_person: because the person said so, which may be before the session's first turn.
-            topic: what is kept above all; '' for nothing.
-        """
-        if by_person and not self._is_subagent:
-            self._asker.use(self._find())
-        self._asker.asked("pre_compact", {"trigger": "manual" if by_person else "auto", "topic": topic}, None)
-
-    def must_go_on(self, answer: str, interrupt: Interrupt) -> str:
-        """What the model, which wants to end with `answer`, is to do first; '' for nothing.
-
-        Raises:
-            ToolInterrupted: the turn is over.
-        """
-        event: HookName = "subagent_stop" if self._is_subagent else "stop"
-        if not self.has(event) or self._asker.ends is not None:
-            return ""
-        facts = {"answer": answer, "stop_hook_active": self._continued > 0}
-        asked = self._asker.asked(event, facts, interrupt)
-        found = [(hook, verdict.refusal) for hook, verdict in asked if verdict.refusal]
-        if not found or self._asker.ends is not None:
-            return ""
-        if self._continued >= self._asker.limits.continues:
-            self._asker.tell(
-                f"{found[0][0].source} wants the model to go on once more. It has done so {self._continued} times in "
-                "this turn, which is as often as hooks.max_continues lets it."
-            )
-            return ""
-        self._continued += 1
-        return "\n\n".join(f"[Not from the user. {hook.source} says:]\n{words}" for hook, words in found)
-
-    @property
-    def ended(self) -> str | None:
-        """Why a hook wants the running turn to end; None where none does."""
-        return self._asker.ends
-
-    def _allowed(
-        self,
-        event: HookName,
-        facts: Mapping[str, Any],
-        interrupt: Interrupt,
-        refused: str,
-        *,
-        strictly: bool = False,
-    ) -> str:
-        said: list[str] = []
-        for hook, verdict in self._asker.asked(event, facts, interrupt, strictly=strictly):
-            if verdict.refusal or verdict.ends is not None:
-                why = verdict.refusal or verdict.ends or "it does not say why"
-                self._asker.ends = None  # it is said with this
-                raise HookRefused(refused.format(source=hook.source, why=why.rstrip(".")))
-            if verdict.context:
-                said.append(verdict.context)
-        return "\n\n".join(said)
-
-
 # What one turn of an agent has to do with hooks, in the turn's own words.
 
 _T = TypeVar("_T")
@@ -518,7 +450,7 @@ class TurnHooks:
         Raises:
             HookRefused: it must not reach the model. TurnInterrupted: the turn was cancelled.
         """
-        said = self._asked(content, self._turn.id)
+        said = self._allowed_prompt(content, self._turn.id)
         self._said = "\n\n".join(part for part in (self._said, said) if part)
 
     def words(self, text: str) -> str:
@@ -527,7 +459,7 @@ class TurnHooks:
         Raises:
             HookRefused: they must not reach the model. TurnInterrupted: the turn was cancelled.
         """
-        return _told(self._asked(text, self._turn.id))
+        return _told(self._allowed_prompt(text, self._turn.id))
 
     def judge(self, content: Content, turn_id: str) -> str:
         """What the model is told beside a prompt of an earlier turn; '' for nothing. A hook that fails refuses it.
@@ -535,53 +467,73 @@ class TurnHooks:
         Raises:
             HookRefused: it must not reach the model. TurnInterrupted: this turn was cancelled.
         """
-        return _told(self._asked(content, turn_id, strictly=True))
-
-    def end(self) -> None:
-        """The turn is over."""
-        self._hooks.end_turn()
+        return _told(self._allowed_prompt(content, turn_id, strictly=True))
 
     def beside(self, note: str) -> str:
         """What the model is told beside the prompt: `note`, and what hooks have said."""
         return "\n\n".join(part for part in (_told(self._said), note) if part)
 
-    def _asked(self, content: Content, turn_id: str, *, strictly: bool = False) -> str:
+    def ask(self, ask: Callable[[], Reply]) -> Reply:
+        """Ask the turn's model, with hooks before and behind.
+
+        Raises:
+            HookRefused: the model must not be asked. TurnInterrupted: the turn was cancelled. Whatever `ask` raises.
+        """
         turn, hooks = self._turn, self._hooks
-        facts = {**self._facts, "turn_id": turn_id, "is_first_turn": not turn.history.messages}
-        return _interruptible(lambda: hooks.prompt(text_of(content), facts, turn.token, strictly=strictly))
+        if hooks.has("pre_model_call"):
+            before = _model_facts(turn) | {"message_count": len(turn.history.messages)}
+            refused = "{source} does not let the model be asked: {why}. The turn ended there."
+            _interruptible(lambda: hooks.allowed("pre_model_call", before, turn.token, refused))
+        reply = ask()
+        if hooks.has("post_model_call"):
+            after = _model_facts(turn) | {
+                "finish_reason": reply.finish,
+                "text": reply.text,
+                "tool_calls": [call["function"]["name"] for call in reply.tool_calls],
+                "input_tokens": reply.usage.input_tokens,
+                "output_tokens": reply.usage.output_tokens,
+            }
+            _interruptible(lambda: hooks.asked("post_model_call", after, turn.token))
+        return reply
 
+    def must_go_on(self, reply: Reply) -> str:
+        """What the model is to do before the turn ends with `reply`; '' where it may end.
 
-def ask_hooked(hooks: SessionHooks, turn: Turn, ask: Callable[[], Reply]) -> Reply:
-    """Ask the turn's model, with its hooks before and behind.
+        Raises:
+            TurnInterrupted: the turn was cancelled.
+        """
+        turn, hooks = self._turn, self._hooks
+        event: HookName = "subagent_stop" if hooks.is_subagent else "stop"
+        if reply.finish not in {"stop", "unknown"} or not reply.text.strip() or not turn.budget.left:
+            return ""
+        if not hooks.has(event) or hooks.ends is not None:
+            return ""
+        facts = {"answer": reply.text, "stop_hook_active": hooks.continued > 0}
+        asked = _interruptible(lambda: hooks.asked(event, facts, turn.token))
+        found = [(hook, verdict.refusal) for hook, verdict in asked if verdict.refusal]
+        if not found or hooks.ends is not None:
+            return ""
+        if hooks.continued >= hooks.most_continues:
+            hooks.tell(
+                f"{found[0][0].source} wants the model to go on once more. It has done so {hooks.continued} times in "
+                "this turn, which is as often as hooks.max_continues lets it."
+            )
+            return ""
+        hooks.continued += 1
+        return "\n\n".join(f"[Not from the user. {hook.source} says:]\n{words}" for hook, words in found)
 
-    Raises:
-        HookRefused: the model must not be asked. TurnInterrupted: the turn was cancelled. Whatever `ask` raises.
-    """
-    if hooks.has("pre_model_call"):
-        before = _model_facts(turn) | {"message_count": len(turn.history.messages)}
-        _interruptible(lambda: hooks.before_model(before, turn.token))
-    reply = ask()
-    if hooks.has("post_model_call"):
-        after = _model_facts(turn) | {
-            "finish_reason": reply.finish,
-            "text": reply.text,
-            "tool_calls": [call["function"]["name"] for call in reply.tool_calls],
-            "input_tokens": reply.usage.input_tokens,
-            "output_tokens": reply.usage.output_tokens,
-        }
-        _interruptible(lambda: hooks.after_model(after, turn.token))
-    return reply
+    def end(self) -> None:
+        """The turn is over."""
+        self._hooks.end_turn()
 
-
-def must_go_on(hooks: SessionHooks, turn: Turn, reply: Reply) -> str:
-    """What the model is to do before the turn ends with `reply`; '' where it may end.
-
-    Raises:
-        TurnInterrupted: the turn was cancelled.
-    """
-    if reply.finish not in {"stop", "unknown"} or not reply.text.strip() or not turn.budget.left:
-        return ""
-    return _interruptible(lambda: hooks.must_go_on(reply.text, turn.token))
+    def _allowed_prompt(self, content: Content, turn_id: str, *, strictly: bool = False) -> str:
+        turn, hooks = self._turn, self._hooks
+        if hooks.is_subagent or not hooks.has("prompt"):
+            return ""
+        first = not turn.history.messages
+        facts = {"prompt": text_of(content), **self._facts, "turn_id": turn_id, "is_first_turn": first}
+        refused = "{source} refuses this prompt: {why}. Nothing was sent to the model."
+        return _interruptible(lambda: hooks.allowed("prompt", facts, turn.token, refused, strictly=strictly))
 
 
 def _model_facts(turn: Turn) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pytest
 from agent_core.agent import AIAgent
 from agent_core.cancel import CancelToken
 from agent_core.errors import HookRefused
-from agent_core.hooks.session_hooks import CallHooks, CallsUnderWay, HookAsker, HookedSession
+from agent_core.hooks.session_hooks import CallHooks, CallsUnderWay, SessionHooks
 from tests.agent_core.conftest import AddTool
 from tests.support.agents import Ears, assert_well_formed, in_background, roles
 from tests.support.each import each
@@ -436,7 +436,7 @@ class TestPermission:
 
     def test_a_yes_to_a_call_is_none_to_a_model_s_answer_for_its_server(self) -> None:
         calls = CallsUnderWay(allowed={"call-1"})
-        advice = CallHooks(HookAsker(HookedSession()), calls).permission
+        advice = CallHooks(SessionHooks(), calls).permission
 
         def answer(*, each: bool) -> Answer | None:
             return advice(Question("call-1", CallMcpTool("s", "t", "{}", each=each), ""), CancelToken())
