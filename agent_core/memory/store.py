@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import glob
 import os
 import re
-import secrets
 import stat
 import time
 from collections.abc import Iterator, Sequence
@@ -16,8 +14,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from tools.light_dataclass import dataclass
+from tools.locked_file import hold, open_regular, replace_file, unusable
 from tools.memory_port import MemoryChange, MemoryOperation, MemoryRefused, MemoryTarget
-from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK, own_user, set_mode
+from tools.os_compat import O_NOFOLLOW, own_user
 from tools.untrusted.scanner import scan
 
 # The text of a memory file: entries between lines that hold only `§`. What is not changed stays, byte for byte.
@@ -143,7 +142,6 @@ def _written(content: str, text: str) -> str:
 LARGEST = 256 * 1024
 """Bytes; a file that is larger is none of ours."""
 
-_MODE = 0o600
 _KEPT = "surrogateescape"  # damaged bytes stay as they are
 _LOCK_SECONDS = 5.0
 
@@ -191,21 +189,14 @@ def read(path: Path, home: Path) -> Found:
     """
     try:
         # O_NOFOLLOW: a link that comes in its place just now is not followed either.
-        flags = os.O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW
-        descriptor = os.open(real_path(path, home), flags)
+        with open_regular(real_path(path, home), O_NOFOLLOW) as stream:
+            facts = os.fstat(stream.fileno())
+            _check(path, facts)
+            data = stream.read(LARGEST + 1)
     except (FileNotFoundError, NotADirectoryError):
         return Found("")
     except OSError as problem:
-        raise _unusable(path, "read", problem) from problem
-    try:
-        facts = os.fstat(descriptor)
-        _check(path, facts)
-        with os.fdopen(descriptor, "rb", closefd=False) as stream:
-            data = stream.read(LARGEST + 1)
-    except OSError as problem:
-        raise _unusable(path, "read", problem) from problem
-    finally:
-        os.close(descriptor)
+        raise unusable(path, "read", problem, MemoryUnusable) from problem
     if len(data) > LARGEST:
         size = f"{LARGEST // 1024} KiB"
         raise MemoryGarbled(f"{path} has more than {size}, and is no list of short entries. Shorten it.")
@@ -230,26 +221,12 @@ def locked(path: Path, home: Path) -> Iterator[Path]:
     Raises:
         MemoryUnusable: it cannot be had.
     """
-    from filelock import FileLock, Timeout  # noqa: PLC0415 - takes a tenth of a second to load
-
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        target = real_path(path, home)
-        lock = FileLock(f"{target}.lock", mode=_MODE, fallback_to_soft=False)
-        lock.acquire(timeout=_LOCK_SECONDS, poll_interval=0.02)
-    except Timeout as problem:
-        raise MemoryUnusable(
-            f"{path} could not be locked within {_LOCK_SECONDS:g} s: another process holds {path}.lock. Try again."
-        ) from problem
-    except OSError as problem:
-        raise _unusable(path, "locked", problem) from problem
-    try:
+    target = real_path(path, home)
+    with hold(path, target, _LOCK_SECONDS, MemoryUnusable):
         yield target
-    finally:
-        lock.release()
 
 
-def replace_file(target: Path, text: str, previous: Stamp | None) -> bool:
+def replace_text(target: Path, text: str, previous: Stamp | None) -> bool:
     """Put the text in the file's place, whole and for its owner alone. The lock is held.
 
     Args:
@@ -261,27 +238,18 @@ def replace_file(target: Path, text: str, previous: Stamp | None) -> bool:
     Raises:
         MemoryUnusable: it could not be written; what was there still is.
     """
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        for leftover in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):  # a lock's holder was killed
-            leftover.unlink(missing_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC | O_NOFOLLOW
-        with os.fdopen(os.open(temporary, flags, _MODE), "wb") as stream:
-            set_mode(stream.fileno(), _MODE)  # the umask may have taken from the mode
-            stream.write(text.encode(errors=_KEPT))
-            stream.flush()
-            os.fsync(stream.fileno())
+
+    def is_as_it_was() -> bool:
         if _stamp_of(target) != previous:
             return False
         if previous is not None:
             _check_writable(target.stat())
-        temporary.replace(target)
+        return True
+
+    try:
+        return replace_file(target, text.encode(errors=_KEPT), hidden=True, may=is_as_it_was)
     except OSError as problem:
-        raise _unusable(target, "written", problem) from problem
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-    return True
+        raise unusable(target, "written", problem, MemoryUnusable) from problem
 
 
 def put_aside(target: Path) -> Path:
@@ -300,14 +268,12 @@ def put_aside(target: Path) -> Path:
         except FileExistsError:
             continue
         except OSError as problem:
-            raise _unusable(target, "moved away", problem) from problem
+            raise unusable(target, "moved away", problem, MemoryUnusable) from problem
         return backup
     raise MemoryUnusable(f"{target} could not be moved away: there are too many backups of it. Remove some.")
 
 
 def _check(path: Path, facts: os.stat_result) -> None:
-    if not stat.S_ISREG(facts.st_mode):
-        raise OSError(errno.EINVAL, "it is not a regular file")
     if facts.st_uid != own_user() or facts.st_mode & stat.S_IWOTH:
         raise MemoryUnusable(
             f"{path} belongs to, or may be changed by, other users, so nothing in it counts. Look it through, then "
@@ -330,11 +296,6 @@ def _stamp_of(path: Path) -> Stamp | None:
 
 def _stamp(facts: os.stat_result) -> Stamp:
     return facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size, facts.st_ino
-
-
-def _unusable(path: Path, tried: str, problem: OSError) -> MemoryUnusable:
-    said = problem.strerror or type(problem).__name__
-    return MemoryUnusable(f"{path} could not be {tried}: {said}. Check that it is a file of yours.")
 
 
 FOLDER = "memories"
@@ -421,7 +382,7 @@ class MemoryStore:
             done = self._changed(change.target, change.operations, found.text)
             if found.text != change.before and not notes:
                 notes = ("The file had been changed meanwhile; that was kept.",)
-            if done.after == found.text or replace_file(target, done.after, found.stamp):
+            if done.after == found.text or replace_text(target, done.after, found.stamp):
                 return replace(done, notes=notes)
         raise MemoryRefused(f"{change.path} is being changed by another program. Nothing was changed; try again.")
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import logging
 import os
-import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.errors import HermesError, TurnInterrupted
+from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
-from tools.os_compat import O_CLOEXEC, O_NONBLOCK, set_mode, sync_directory
+from tools.locked_file import MODE, hold, open_regular, replace_file, unusable
+from tools.os_compat import sync_directory
 
 log = logging.getLogger(__name__)
 
-_MODE = 0o600
-_POLL = 0.02
 # A file may change twice within one tick of its clock; a younger file's stamp proves nothing.
 _CLOCK_TICK = 100_000_000
 
@@ -70,7 +68,7 @@ class SharedFile:
                 if stamp is None or stamp != self._stamp:
                     self._content, self._stamp = self._load(self._path), stamp
             except OSError as problem:
-                raise self._unusable("read", problem) from problem
+                raise unusable(self._path, "read", problem, SharedFileError) from problem
             except ValueError:
                 return {}  # the next change moves it aside
             return self._content
@@ -87,37 +85,18 @@ class SharedFile:
             SharedFileError: lock or file cannot be had.
             TurnInterrupted: it was cancelled while it waited.
         """
-        # A link leads to the file itself: all who use that file share its lock, and the link stays.
+        # A link leads to the file itself, and stays.
         target = Path(os.path.realpath(self._path))
-        with self._lock(target, timeout, cancelled):
+        try:
+            lock = hold(self._path, target, timeout, SharedFileError, cancelled)
+        except ToolInterrupted as stop:
+            raise TurnInterrupted from stop
+        with lock:
             try:
                 content = self._load_or_set_aside(target)
             except OSError as problem:
-                raise self._unusable("read", problem) from problem
+                raise unusable(self._path, "read", problem, SharedFileError) from problem
             yield Draft(content, lambda: self._replace(target, content))
-
-    @contextlib.contextmanager
-    def _lock(self, target: Path, timeout: float, cancelled: Callable[[], bool] | None) -> Iterator[None]:
-        from filelock import FileLock, Timeout  # noqa: PLC0415 - takes a tenth of a second to load
-
-        try:
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # A new object for each use: they exclude each other between threads as they do between processes.
-            lock = FileLock(f"{target}.lock", mode=_MODE, fallback_to_soft=False)
-            lock.acquire(timeout=timeout, poll_interval=_POLL, cancel_check=cancelled)
-        except Timeout as problem:
-            if cancelled is not None and cancelled():
-                raise TurnInterrupted from problem
-            raise SharedFileError(
-                f"{self._path} could not be locked within {timeout:g} s: another process holds {target}.lock. "
-                "Try again, or end that process."
-            ) from problem
-        except OSError as problem:
-            raise self._unusable("locked", problem) from problem
-        try:
-            yield
-        finally:
-            lock.release()
 
     def _load(self, path: Path) -> dict[str, Any]:
         """The content of the file at `path`.
@@ -126,15 +105,10 @@ class SharedFile:
             ValueError: it is no content. OSError. SharedFileError: a newer version wrote it.
         """
         try:
-            # O_NONBLOCK: a pipe in the file's place must not make anyone wait for a writer.
-            descriptor = os.open(path, os.O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+            with open_regular(path) as stream:
+                content = _parsed(stream.read())
         except (FileNotFoundError, NotADirectoryError):
             return {}
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            raise OSError(errno.EINVAL, "it is not a regular file")
-        with os.fdopen(descriptor, "rb") as stream:
-            content = _parsed(stream.read())
         version = content.get("version", self._version)
         if isinstance(version, bool) or not isinstance(version, int):
             raise ValueError("no version")  # noqa: TRY004 - one error for all that is no content
@@ -150,36 +124,18 @@ class SharedFile:
         except ValueError:
             aside = target.with_name(f"{target.name}.corrupt")
             target.replace(aside)
-            aside.chmod(_MODE)
+            aside.chmod(MODE)
             log.warning("%s could not be understood; it was moved to %s and is begun anew", self._path, aside)
             return {}
 
     def _replace(self, target: Path, content: dict[str, Any]) -> None:
         data = json.dumps({**content, "version": self._version}, indent=1).encode()
-        # One fixed name, for the lock's holder alone: what a crash left behind is overwritten by the next.
-        temporary = target.with_name(f"{target.name}.tmp")
         try:
-            temporary.unlink(missing_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC
-            with os.fdopen(os.open(temporary, flags, _MODE), "wb") as stream:
-                set_mode(stream.fileno(), _MODE)  # the umask may have taken from the mode
-                stream.write(data)
-                stream.flush()
-                if self._durable:
-                    os.fsync(stream.fileno())
-            temporary.replace(target)
+            replace_file(target, data, durable=self._durable)
             if self._durable:
                 sync_directory(target.parent)
         except OSError as problem:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            raise self._unusable("written", problem) from problem
-
-    def _unusable(self, tried: str, problem: OSError) -> SharedFileError:
-        said = problem.strerror or type(problem).__name__
-        return SharedFileError(
-            f"{self._path} could not be {tried}: {said}. Check that the directory is yours and may be written."
-        )
+            raise unusable(self._path, "written", problem, SharedFileError) from problem
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:

@@ -116,8 +116,8 @@ FILES = {
 }
 
 HOME = {
-    "memory: before the file gets its name": _at("a memory", "os.replace", caller="agent_core.memory"),
-    "memory: after the file got its name": _at("a memory", "os.replace", "after", caller="agent_core.memory"),
+    "memory: before the file gets its name": _at("a memory", "os.replace", path="MEMORY.md"),
+    "memory: after the file got its name": _at("a memory", "os.replace", "after", path="MEMORY.md"),
     "permissions: before the file gets its name": _at("a yes for good", "os.replace", path="permissions.yaml"),
     "permissions: after the file got its name": _at("a yes for good", "os.replace", "after", path="permissions.yaml"),
     "credentials: before the sign-out is noted": _at("a sign-out", "os.open", path="signed-out", writing=True),

@@ -10,13 +10,13 @@ import contextlib
 import errno
 import os
 import re
-import stat
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tools.os_compat import O_CLOEXEC, O_NONBLOCK, own_user, set_mode
+from tools.locked_file import hold, open_regular, replace_file, unusable
+from tools.os_compat import own_user
 
 HEADER = """\
 # What you have answered for every later session. Each entry is one yes of yours, but for secret files that are
@@ -30,7 +30,6 @@ HEADER = """\
 # pin: what a tool of an MCP server was then; once it or its server is another, the entry allows nothing
 
 """
-_MODE = 0o600
 _ENTRY = re.compile(r"^- ", re.MULTILINE)  # what an entry goes on with is indented
 _LONGEST = 512 * 1024
 _LOCK_SECONDS = 5.0
@@ -47,22 +46,14 @@ def read_text(path: Path) -> str:
         KeptGrantsError: it cannot be read, or somebody else may have written it.
     """
     try:
-        # O_NONBLOCK: a pipe in the file's place must not make anyone wait for a writer.
-        descriptor = os.open(path, os.O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        with open_regular(path) as stream:
+            _check(path, os.fstat(stream.fileno()))
+            # Bytes that are no UTF-8 are no YAML either: whoever reads the entries says which one has them.
+            return stream.read(_LONGEST).decode(errors="surrogateescape")
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as problem:
-        raise _unusable(path, "read", problem) from problem
-    try:
-        facts = os.fstat(descriptor)
-        _check(path, facts)
-        with os.fdopen(descriptor, "rb", closefd=False) as stream:
-            # Bytes that are no UTF-8 are no YAML either: whoever reads the entries says which one has them.
-            return stream.read(_LONGEST).decode(errors="surrogateescape")
-    except OSError as problem:
-        raise _unusable(path, "read", problem) from problem
-    finally:
-        os.close(descriptor)
+        raise unusable(path, "read", problem, KeptGrantsError) from problem
 
 
 def entries_of(text: str, path: Path) -> Sequence[Any]:
@@ -150,24 +141,10 @@ def locked(path: Path) -> Iterator[Path]:
     Raises:
         KeptGrantsError: it cannot be had.
     """
-    from filelock import FileLock, Timeout  # noqa: PLC0415 - takes a tenth of a second to load
-
     # A link leads to the file itself, and stays.
     target = Path(os.path.realpath(path))
-    try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = FileLock(f"{target}.lock", mode=_MODE, fallback_to_soft=False)
-        lock.acquire(timeout=_LOCK_SECONDS, poll_interval=0.02)
-    except Timeout as problem:
-        raise KeptGrantsError(
-            f"{path} could not be locked within {_LOCK_SECONDS:g} s: another process holds {target}.lock. Try again."
-        ) from problem
-    except OSError as problem:
-        raise _unusable(path, "locked", problem) from problem
-    try:
+    with hold(path, target, _LOCK_SECONDS, KeptGrantsError):
         yield target
-    finally:
-        lock.release()
 
 
 def replace_text(target: Path, text: str) -> None:
@@ -176,20 +153,10 @@ def replace_text(target: Path, text: str) -> None:
     Raises:
         KeptGrantsError: it could not be written; what was there still is.
     """
-    temporary = target.with_name(f"{target.name}.tmp")
     try:
-        temporary.unlink(missing_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC
-        with os.fdopen(os.open(temporary, flags, _MODE), "wb") as stream:
-            set_mode(stream.fileno(), _MODE)  # the umask may have taken from the mode
-            stream.write(text.encode())
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(target)
+        replace_file(target, text.encode())
     except OSError as problem:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise _unusable(target, "written", problem) from problem
+        raise unusable(target, "written", problem, KeptGrantsError) from problem
 
 
 def stamp_of(path: Path) -> tuple[int, ...] | None:
@@ -202,8 +169,6 @@ def stamp_of(path: Path) -> tuple[int, ...] | None:
 
 
 def _check(path: Path, facts: os.stat_result) -> None:
-    if not stat.S_ISREG(facts.st_mode):
-        raise OSError(errno.EINVAL, "it is not a regular file")
     if facts.st_size > _LONGEST:
         raise OSError(errno.EFBIG, f"it has more than {_LONGEST // 1024} KiB")
     if facts.st_uid != own_user() or facts.st_mode & 0o022:
@@ -222,8 +187,3 @@ def _checked(text: str, entries: Sequence[Any], path: Path) -> str:
     raise KeptGrantsError(
         f"{path} is written in a form that this program does not change by itself. Edit it by hand."
     )
-
-
-def _unusable(path: Path, tried: str, problem: OSError) -> KeptGrantsError:
-    said = problem.strerror or type(problem).__name__
-    return KeptGrantsError(f"{path} could not be {tried}: {said}. Check that it is yours and may be written.")
