@@ -429,7 +429,7 @@ class PromptTurn:
             if note := waiting(servers.status()):
                 self._begin_early()
                 self.bridge.on_notice(note)
-                servers.give_time(_PATIENCE_WITH_SERVERS, _PATIENCE_WITH_OTHERS, token)
+                servers.wait(_PATIENCE_WITH_SERVERS, token, _PATIENCE_WITH_OTHERS)
             if token.is_set():
                 return  # nothing goes on without them, and the next prompt has a wait of its own
             session.servers_awaited = True

@@ -268,7 +268,7 @@ class AgentFactory:
 
     def _before_compression(self, session_id: str, memory: SessionMemory | None, request: CompressionRequest) -> None:
         if memory is not None:
-            memory.flush(request.messages)
+            memory.flush()
         by_person = request.reason == "asked"
         self._workspaces.hooks.before_compression(session_id, by_person=by_person, topic=request.topic)
 

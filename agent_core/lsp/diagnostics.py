@@ -107,10 +107,12 @@ class Checking:
     async def _problems(self, running: Running, document: Document) -> Sequence[Problem]:
         if not running.greeting.answers:
             return await running.documents.published(document)
-        params = {"textDocument": {"uri": document.uri}, "identifier": running.greeting.identifier}
+        params: dict[str, object] = {"textDocument": {"uri": document.uri}}
+        if (identifier := running.greeting.identifier) is not None:
+            params["identifier"] = identifier
         while True:
             try:
-                answer = await running.peer.request("textDocument/diagnostic", _without_nulls(params))
+                answer = await running.peer.request("textDocument/diagnostic", params)
             except LspRefused as problem:
                 if problem.code not in _AGAIN_CODES:
                     raise
@@ -118,10 +120,6 @@ class Checking:
                 continue
             items = answer.get("items") if isinstance(answer, dict) else None
             return problems_of(items, document.text, self.server.name)
-
-
-def _without_nulls(params: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in params.items() if value is not None}
 
 
 # All of one session, behind the port that tools ask.

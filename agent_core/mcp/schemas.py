@@ -11,15 +11,9 @@ from urllib.parse import unquote
 
 from tools.untrusted.invisible import without_controls
 
-# What keywords may hold. Some models' servers refuse a whole request for one that is wrong.
+# What keywords may hold (draft 2020-12). Some models' servers refuse a whole request for one that is wrong.
 
 _TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
-
-
-def is_fit(keyword: str, value: object) -> bool:
-    """Whether `value` is one for the keyword (draft 2020-12); a keyword that is not known may hold anything."""
-    fits = _FITS.get(keyword)
-    return fits is None or fits(value)
 
 
 def _is_type(value: object) -> bool:
@@ -40,20 +34,11 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+def _is(*kinds: type) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, kinds)
 
 
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_object(value: object) -> bool:
-    return isinstance(value, Mapping)
-
-
-def _is_schema(value: object) -> bool:
-    return isinstance(value, Mapping | bool)
+_is_text, _is_schema = _is(str), _is(Mapping, bool)
 
 
 def _are_schemas(value: object) -> bool:
@@ -62,10 +47,6 @@ def _are_schemas(value: object) -> bool:
 
 def _are_names(value: object) -> bool:
     return isinstance(value, list) and all(map(_is_text, value)) and len(set(value)) == len(value)
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
 
 
 def _are_choices(value: object) -> bool:
@@ -77,8 +58,8 @@ _KINDS: tuple[tuple[Callable[[object], bool], str], ...] = (
     (_is_number, "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf"),
     (_is_count, "minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties"),
     (_is_text, "title description format pattern contentEncoding contentMediaType $anchor $ref $dynamicRef"),
-    (_is_flag, "uniqueItems readOnly writeOnly deprecated"),
-    (_is_object, "properties patternProperties $defs definitions dependentSchemas dependentRequired"),
+    (_is(bool), "uniqueItems readOnly writeOnly deprecated"),
+    (_is(Mapping), "properties patternProperties $defs definitions dependentSchemas dependentRequired"),
     (
         _is_schema,
         "items additionalProperties unevaluatedItems unevaluatedProperties propertyNames contains not if then else",
@@ -86,8 +67,9 @@ _KINDS: tuple[tuple[Callable[[object], bool], str], ...] = (
     (_are_schemas, "anyOf oneOf allOf prefixItems"),
     (_are_names, "required"),
     (_are_choices, "enum"),
-    (_is_list, "examples"),
+    (_is(list), "examples"),
 )
+# A keyword that is not known may hold anything.
 _FITS: Mapping[str, Callable[[object], bool]] = {name: fits for fits, names in _KINDS for name in names.split()}
 LONGEST_DESCRIPTION = 1_024
 
@@ -227,7 +209,7 @@ def _cleaned(schema: Mapping[str, Any], depth: int, whole: Mapping[str, Any]) ->
     return {
         key: _cleaned_value(key, value, depth, whole)
         for key, value in schema.items()
-        if key not in _DROPPED and not _leads_nowhere(key, value, whole) and is_fit(key, value)
+        if key not in _DROPPED and not _leads_nowhere(key, value, whole) and _FITS.get(key, _is(object))(value)
     }
 
 

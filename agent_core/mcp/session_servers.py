@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import threading
 import time
@@ -103,17 +104,12 @@ class SessionServers:
             self._is_started = True
         self._loop.submit(self._start_all())
 
-    def wait(self, seconds: float, interrupt: Interrupt) -> None:
-        """Wait until each of them is connected or has failed, or the turn is cancelled; at most so long."""
-        forget = interrupt.on_cancel(self._wake)
-        try:
-            with self._news:
-                self._news.wait_for(lambda: interrupt.is_set() or not self._is_connecting(), seconds)
-        finally:
-            forget()
+    def wait(self, seconds: float, interrupt: Interrupt, others: float = math.inf) -> None:
+        """Wait until each of them is connected or has failed, or the turn is cancelled; at most so long.
 
-    def give_time(self, seconds: float, others: float, interrupt: Interrupt) -> None:
-        """As `wait`; but once one is connected, the others get only so many seconds more from the latest on."""
+        Args:
+            others: seconds that the others get once one is connected, from the latest on.
+        """
         forget, until = interrupt.on_cancel(self._wake), time.monotonic() + seconds
         try:
             with self._news:

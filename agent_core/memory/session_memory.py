@@ -15,7 +15,7 @@ from agent_core.cancel import CancelToken
 from agent_core.events import SessionEvent, ToolFinished
 from agent_core.memory.provider import MakeProvider, ProviderHost, RecallBlocked, fenced
 from agent_core.memory.store import NAMES, MemoryStore, MemoryUnusable, entries_of, is_sound, used
-from agent_core.messages import Content, Message, text_of
+from agent_core.messages import Content, text_of
 from agent_core.turn import Turn
 from tools.light_dataclass import dataclass
 from tools.memory_port import Memory, MemoryOperation, MemoryRefused, MemoryTarget
@@ -240,7 +240,7 @@ class SessionMemory:
         if host is not None and user.strip() and assistant.strip():
             host.sync_turn(user, assistant)
 
-    def flush(self, messages: Sequence[Message] = ()) -> None:  # noqa: ARG002 - for whoever reviews them one day
+    def flush(self) -> None:
         """Before a compression: nothing that was to be remembered is pending afterwards, or not for want of time.
 
         The files are: each batch is written when it is made.

@@ -73,15 +73,11 @@ def in_home(home: Path) -> Iterator[Found]:
 
 def in_packages() -> Iterator[Found]:
     """The plugins of installed packages. Looks through all of these, which takes some milliseconds."""
-    packages = _packages_with_plugins()
+    packages = _packages_at(tuple((place, _changed(place)) for place in sys.path))
     points = [(point, package) for package in packages for point in package.entry_points.select(group=GROUP)]
     for point, package in sorted(points, key=lambda found: found[0].name):
         manifest = Manifest(point.name, package.version)
-        yield Candidate(manifest, "package", package.name, entry=_loader(point.load)), ""
-
-
-def _packages_with_plugins() -> tuple[Distribution, ...]:
-    return _packages_at(tuple((place, _changed(place)) for place in sys.path))
+        yield Candidate(manifest, "package", package.name, entry=point.load), ""
 
 
 def _changed(place: str) -> int:
@@ -139,10 +135,6 @@ def make_ready(candidate: Candidate, home: Path, variables: Mapping[str, str]) -
 
 def _home_candidate(manifest: Manifest, folder: Path, home: Path) -> Candidate:
     return Candidate(manifest, "home", str(folder), folder, home)
-
-
-def _loader(load: Callable[[], object]) -> Callable[[], object]:
-    return lambda: load()  # noqa: PLW0108 - an entry point's method, bound when it is called
 
 
 # What the user has decided about plugins, in the home's `plugins.json`: what is off, which projects are trusted.

@@ -154,13 +154,13 @@ def test_a_cancel_ends_the_wait_for_servers(open_servers: Open) -> None:
 
 def test_who_is_not_there_soon_after_another_is_not_waited_for(open_servers: Open) -> None:
     servers = open_servers(plain("slow", "silent"), plain(), wait=0)
-    servers.give_time(60, 0.0, CancelToken())
+    servers.wait(60, CancelToken(), 0.0)
     assert [server.state for server in servers.status()] == ["connecting", "ready"]
 
 
 def test_without_another_a_server_has_all_the_time(open_servers: Open) -> None:
     servers = open_servers(plain("slow", "silent"), limits=McpLimits(connect_seconds=0.2), wait=0)
-    servers.give_time(60, 0.0, CancelToken())
+    servers.wait(60, CancelToken(), 0.0)
     assert failure(servers) == "It did not answer within 0.2 s."
 
 
