@@ -45,21 +45,21 @@ STORE = {
     "store: a session is written, not committed": _at("first start", f"{_SESSIONS}.operations:insert_new", "after"),
     "store: a turn has begun, not committed": _at("a turn", f"{_SESSIONS}.operations:insert_turn", "after"),
     "store: a prompt is written, not committed": _at("a turn", f"{_SESSIONS}.operations:insert_message", "after"),
-    "store: a prompt is committed": _at("a turn", f"{_SESSIONS}.write_queue:Saver._settle"),
+    "store: a prompt is committed": _at("a turn", f"{_SESSIONS}.write_queue:WriteQueue._settle"),
     "store: an answer with a call, not committed": _at(
         "a turn", f"{_SESSIONS}.operations:insert_message", "after", 2
     ),
     "store: a tool's result, not committed": _at("a turn", f"{_SESSIONS}.operations:insert_message", "after", 3),
-    "store: a tool's result is committed": _at("a turn", f"{_SESSIONS}.write_queue:Saver._settle", nth=3),
+    "store: a tool's result is committed": _at("a turn", f"{_SESSIONS}.write_queue:WriteQueue._settle", nth=3),
     "store: the turn's events, not committed": _at(
         "a turn", f"{_SESSIONS}.operations:LiveTurn.write_events", "after", 4
     ),
     "store: the turn's end, not committed": _at("a turn", f"{_SESSIONS}.operations:close_turn", "after"),
-    "store: the turn's end is committed": _at("a turn", f"{_SESSIONS}.write_queue:LiveSessions.save", "after", 2),
+    "store: the turn's end is committed": _at("a turn", f"{_SESSIONS}.write_queue:WriteQueue.save", "after", 2),
     "store: before a write to the log of changes": _at("a turn", "sqlite.write", nth=5, path="-wal"),
     "store: within a write to the log of changes": _half("a turn", "sqlite.write", 7, path="-wal"),
     "store: streamed text is written each second": _at(
-        "a long answer", f"{_SESSIONS}.write_queue:Saver._settle", nth=3
+        "a long answer", f"{_SESSIONS}.write_queue:WriteQueue._settle", nth=3
     ),
     "store: a checkpoint begins": _at("a turn, and quiet", "sqlite.write", path="hermes-acp.db|"),
     "store: within a checkpoint": _half("a turn, and quiet", "sqlite.write", 2, path="hermes-acp.db|"),
@@ -67,9 +67,9 @@ STORE = {
     "store: a plan is kept": _at("a plan", f"{_SESSIONS}.operations:write_state", "after"),
     "store: a mode is kept": _at("another mode", f"{_SESSIONS}.archive:SessionArchive.update"),
     "store: a lease is given up at the end": _at("the end", f"{_SESSIONS}.write_queue:leases.give_up", "after"),
-    "store: before a compression": _at("a compression", f"{_SESSIONS}.operations:insert_compaction"),
+    "store: before a compression": _at("a compression", f"{_SESSIONS}.operations:AddCompaction.apply"),
     "store: after a compression, not committed": _at(
-        "a compression", f"{_SESSIONS}.operations:insert_compaction", "after"
+        "a compression", f"{_SESSIONS}.operations:AddCompaction.apply", "after"
     ),
     "store: a fork is copied, not committed": _at("a fork", f"{_SESSIONS}.archive:copy_session", "after"),
     "store: a fork is committed": _at("a fork", f"{_SESSIONS}.archive:SessionArchive.fork", "after"),
