@@ -64,10 +64,6 @@ class Offer:
     tells_why: bool = False
     wider: tuple[Offer, ...] = ()
 
-    def option(self) -> dict[str, Any]:
-        """As ACP `PermissionOption`."""
-        return {"optionId": self.id, "kind": self.kind, "name": self.label}
-
 
 def offers_of(question: Question, client: ClientCapabilities) -> tuple[Offer, ...]:
     """The answers to `question`: yes first and the safest last, but no first where that is the better guess. Of the
@@ -100,7 +96,7 @@ def _every_offer(question: Question, *, tells_why: bool) -> tuple[Offer, ...]:
     allowing = (
         Offer("allow_once", "allow_once", "Allow once", Answer(allowed=True)),
         *(_lasting(grant, question.action) for grant in question.reaches),
-        *(_kept(grant, question.action) for grant in question.keeps[:1]),
+        *(_lasting(grant, question.action, always=True) for grant in question.keeps[:1]),
     )
     if isinstance(question.action, ReadSecretFiles):
         return (*allowing, *_hiding(question, question.action))
@@ -142,18 +138,10 @@ def _rejecting(question: Question, *, tells_why: bool) -> Iterator[Offer]:
         yield Offer("reject_always", "reject_always", label, Answer(allowed=False, scope="session"))
 
 
-def _lasting(grant: Grant, action: Action) -> Offer:
-    return Offer(
-        f"allow_{grant.scope}",
-        "allow_always",
-        f"Always allow {_reach(grant, action)} {_SESSION}",
-        Answer(allowed=True, scope=grant.scope),
-    )
-
-
-def _kept(grant: Grant, action: Action) -> Offer:
-    label = f"Always allow {_reach(grant, action)} {_FOR_GOOD}"
-    return Offer("allow_kept", "allow_always", label, Answer(allowed=True, scope=grant.scope, always=True))
+def _lasting(grant: Grant, action: Action, *, always: bool = False) -> Offer:
+    label = f"Always allow {_reach(grant, action)} {_FOR_GOOD if always else _SESSION}"
+    answer = Answer(allowed=True, scope=grant.scope, always=always)
+    return Offer("allow_kept" if always else f"allow_{grant.scope}", "allow_always", label, answer)
 
 
 def _reach(grant: Grant, action: Action) -> str:
@@ -490,7 +478,8 @@ class EditorApprover:
             ToolInterrupted: the turn is over, or the question became needless; it was withdrawn.
         """
         offers = offers_of(question, self._client)
-        params = {"toolCall": asked_card(question, self._cwd), "options": [offer.option() for offer in offers]}
+        options = [{"optionId": offer.id, "kind": offer.kind, "name": offer.label} for offer in offers]
+        params = {"toolCall": asked_card(question, self._cwd), "options": options}
         try:
             result = self._calls.call(_METHOD, params, interrupt, self._timeout)
         except EditorSilent:

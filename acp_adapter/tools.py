@@ -215,7 +215,7 @@ def _readable(size: int) -> str:
 
 
 def _fenced(text: str, language: str) -> str:
-    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    longest = max(map(len, re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text.rstrip(chr(10))}\n{fence}"
 

@@ -361,8 +361,8 @@ class PromptTurn:
         """Shows how calls go on, and stores that one begins which another one makes, before it does anything: the
         model's own are stored with its answer, and of what a sub-agent or a program does the session has no message.
 
-        Commands and skills that have come since the last turn are offered once the model has answered, those that it
-        writes as soon as they are there.
+        Commands and skills that have come since the last turn are offered with the first call that has ended, those
+        that the model writes as soon as they are there. No call waits for that.
         """
         session, bridge, is_due = self.session, self.bridge, True
 
@@ -371,8 +371,8 @@ class PromptTurn:
             bridge.on_tool(progress)
             if isinstance(progress, CallRequested) and progress.parent:
                 self.factory.sessions.store.write_journal(session.id, bridge.turn_id)
-            if is_due or (
-                isinstance(progress, CallFinished) and progress.name == _WRITES_SKILLS and not progress.result.failed
+            if isinstance(progress, CallFinished) and (
+                is_due or (progress.name == _WRITES_SKILLS and not progress.result.failed)
             ):
                 is_due = False
                 refresh_offer(session.shelf, session.outbox)

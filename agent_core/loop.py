@@ -60,6 +60,7 @@ def runners_of(
         offered: the names of the tools that the model was told of.
         delegation: who has sub-agents work for a turn.
     """
+    route = turn.route
     make = partial(
         ToolRunner,
         offered=offered,
@@ -86,8 +87,8 @@ def runners_of(
         workspace,
         services(nested),
         token=turn.token,
-        images=sees_images(turn.route.lessons.adapted(turn.route.choice), session.omissions),
-        window=turn.route.choice.context_length,
+        images=lambda: sees_images(route.lessons.adapted(route.choice), session.omissions),
+        window=route.choice.context_length,
         refuse=turn.repeats.refusal,
     )
     return runner, nested

@@ -13,6 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -254,19 +255,13 @@ class _Call:
     """A tool call on its way. `started` and `finished` are each told once."""
 
     source: ToolCall
+    id: str
+    name: str
     arguments: dict[str, Any]
     problem: str = ""
     started: bool = False
     finished: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
-
-    @property
-    def id(self) -> str:
-        return self.source["id"]
-
-    @property
-    def name(self) -> str:
-        return self.source["function"]["name"]
 
 
 class ToolRunner:
@@ -283,7 +278,7 @@ class ToolRunner:
         turn_id: str,
         task_id: str,
         listener: Listener | None,
-        images: bool = False,
+        images: Callable[[], bool] = lambda: False,
         window: int | None = None,
         refuse: Refuse = lambda _: "",
         parent: str = "",
@@ -293,7 +288,7 @@ class ToolRunner:
 
         Args:
             offered: the names of the tools that the model was told of.
-            images: the model sees images, so tools may give them.
+            images: tells whether the model sees images, so that tools may give them.
             window: tokens that the model takes, if known: what one result, and all of an answer, may have.
             refuse: asked right before a call runs; what it says is the model's answer, and the call is not run.
             parent: the call that makes these, '' for the model itself.
@@ -306,7 +301,7 @@ class ToolRunner:
         self._session_id = session_id
         self._turn_id = turn_id
         self._task_id = task_id
-        self._listener = listener
+        self._tell: Listener = listener or _tell_nobody
         self._images = images
         self._settings = fitted(workspace.settings, window)
         self._refuse = refuse
@@ -400,8 +395,8 @@ class ToolRunner:
             self._identity(call.id),
             self._token,
             self._services,
-            on_allowed=lambda action: self._allowed(call, action),
-            on_output=lambda text: self._output(call, text),
+            on_allowed=partial(self._allowed, call),
+            on_output=partial(self._output, call),
         )
         context = replace(context, images=self._images, settings=self._settings)
         return dispatch(call.name, call.arguments, context, self._workspace.tools, for_program=self._for_program)
@@ -456,16 +451,18 @@ class ToolRunner:
             self._tell(CallFinished(call.id, call.name, call.arguments, result, call.started))
         self._workspace.approvals.queue.leave(call.id)
 
-    def _tell(self, progress: ToolProgress) -> None:
-        if self._listener is not None:
-            self._listener(progress)
+
+def _tell_nobody(_: ToolProgress) -> None:
+    pass
 
 
 def _prepare(source: ToolCall, problem: str) -> _Call:
+    said, arguments = source["function"], dict[str, Any]()
     try:
-        return _Call(source, parse_arguments(source["function"]["arguments"]), problem)
+        arguments = parse_arguments(said["arguments"])
     except ValueError as found:
-        return _Call(source, {}, problem or str(found))
+        problem = problem or str(found)
+    return _Call(source, source["id"], said["name"], arguments, problem)
 
 
 # The calls that tools make in a turn: programs call other tools, each under its own card and the same rules.

@@ -6,20 +6,21 @@ import os
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_core.cancel import CancelToken
 from agent_core.hooks.session_hooks import SessionHooks
 from agent_core.settings.project import PermissionSettings
-from tools.agent_ports import McpServers, McpTools
+from tools.agent_ports import McpServers
 from tools.approval.actions import Action, CallOwnTool, WritePath
 from tools.approval.approvals import Approvals, Judge
 from tools.approval.gate import Gate
 from tools.approval.grants import Grants, KeptGrants
 from tools.approval.policy import EditPolicy, Mode, Rules
 from tools.approval.questions import Approver
-from tools.context import AgentServices, ToolContext
+from tools.context import AgentServices, LatePorts, ToolContext
 from tools.environments.containment import Containment
 from tools.environments.gated_commands import GatedEnvironment, GatedProcesses
 from tools.environments.gated_ports import GatedFileSystem, GatedMcpTools, GatedMemory
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from agent_core.skills import SessionSkills
     from tools.browser.port import BrowserPort
     from tools.environments.backends import Elsewhere
-    from tools.memory_port import Memory
 
 
 class Prompts:
@@ -190,7 +190,7 @@ class Workspace:
             self.approvals,
             identity.call_id,
             token,
-            lambda action: self._allowed(action, on_allowed),
+            partial(self._allowed, on_allowed),
             on_note=lambda text: on_output(f"[{text}]\n"),
             parent=identity.parent,
         )
@@ -207,13 +207,19 @@ class Workspace:
             progress=on_output,
             settings=self.settings,
             agent=services,
-            mcp=self._gated_mcp(gate, services),
             output_file=self.output_file(identity),
-            processes=self._gated_processes(gate, history),
-            programs=None if self.programs is None else self.programs(gate, history),
-            web=None if self.web is None else self.web(gate),
-            browser=self._gated_browser(gate),
-            memory=_gated_memory(services, gate),
+            processes=(
+                None
+                if self.processes is None
+                else GatedProcesses(self.processes, gate, history, self.containment, self.shell)
+            ),
+            late=LatePorts(
+                mcp=lambda: None if self.mcp is None else GatedMcpTools(self.mcp, gate, services),
+                programs=lambda: None if self.programs is None else self.programs(gate, history),
+                web=lambda: None if self.web is None else self.web(gate),
+                browser=lambda: self._gated_browser(gate),
+                memory=lambda: None if (notes := services.memory()) is None else GatedMemory(notes, gate),
+            ),
             cache=self.cache,
             seen=self.seen,
             diagnostics=self.diagnostics,
@@ -236,23 +242,13 @@ class Workspace:
         """Names of tools that have nothing to work with here: programs run on this machine alone."""
         return () if self.programs is not None else ("execute_code",)
 
-    def _allowed(self, action: Action, listener: Callable[[Action], None]) -> None:
+    def _allowed(self, listener: Callable[[Action], None], action: Action) -> None:
         if isinstance(action, WritePath):
             places = self.containment.places
             places.agreed.note(action.path, action.after, is_left=places.is_left)
             if self.copied is not None:
                 self.copied.note_agreed(action.path, action.after)
         listener(action)
-
-    def _gated_processes(self, gate: Gate, history: FileHistory) -> Processes | None:
-        if self.processes is None:
-            return None
-        return GatedProcesses(self.processes, gate, history, self.containment, self.shell)
-
-    def _gated_mcp(self, gate: Gate, services: AgentServices) -> McpTools | None:
-        if self.mcp is None:
-            return None
-        return GatedMcpTools(self.mcp, gate, services)
 
     def _gated_browser(self, gate: Gate) -> BrowserPort | None:
         if self.browser is None:
@@ -278,20 +274,16 @@ class Workspace:
             self.guardian.kill_all()
 
 
-def _gated_memory(services: AgentServices, gate: Gate) -> Memory | None:
-    inner = services.memory()
-    return None if inner is None else GatedMemory(inner, gate)
-
-
 def _programs(
-    environment: LocalEnvironment, containment: Containment, settings: TerminalSettings
-) -> Callable[[Gate, FileHistory], Programs]:
-    def gated(gate: Gate, history: FileHistory) -> Programs:
-        from tools.environments.programs.running import GatedPrograms  # noqa: PLC0415 - not for every call
+    environment: LocalEnvironment,
+    containment: Containment,
+    settings: TerminalSettings,
+    gate: Gate,
+    history: FileHistory,
+) -> Programs:
+    from tools.environments.programs.running import GatedPrograms  # noqa: PLC0415 - not for every call
 
-        return GatedPrograms(environment, gate, history, containment, settings)
-
-    return gated
+    return GatedPrograms(environment, gate, history, containment, settings)
 
 
 def local_workspace(
@@ -351,7 +343,7 @@ def local_workspace(
     if elsewhere is None:
         environment = local = LocalEnvironment(guarding, limits.terminal, variables, sandbox=confined.sandbox)
         processes = LocalProcesses(local, ShellMemory(cwd))
-        programs = _programs(local, confined, limits.terminal)
+        programs = partial(_programs, local, confined, limits.terminal)
     else:
         environment, processes = elsewhere.terminal, elsewhere.processes
     return Workspace(

@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -119,11 +120,8 @@ class WebAccess:
         self._lock = threading.Lock()
         self._made: tuple[WebSettings, HttpWeb, EngineSearch] | None = None
 
-    def under(self, limits: WebSettings) -> Callable[[Gate], Web]:
-        """What puts the web behind a call's gate, under these limits."""
-        return lambda gate: self._behind(gate, limits)
-
-    def _behind(self, gate: Gate, limits: WebSettings) -> Web:
+    def behind(self, limits: WebSettings, gate: Gate) -> Web:
+        """The web behind a call's gate, under these limits."""
         from tools.environments.http_client import GatedWeb  # noqa: PLC0415 - most sessions never look at the web
 
         inner, engines = self._clients(limits)
@@ -451,7 +449,7 @@ class Workspaces:
             workspace,
             hooks=hooks,
             tools=Toolbox(self._plugins.project(cwd).tools),
-            web=self._web.under(limits.web),
+            web=partial(self._web.behind, limits.web),
             cache=self._config.home.root / "cache",
             browser=self._browser(limits.browser, config.settings),
             diagnostics=self._language_servers(config.settings, roots) if elsewhere is None else None,

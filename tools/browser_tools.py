@@ -206,7 +206,7 @@ def browser_vision(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     question = arguments.text(args, "question").strip()
     data = browser.screenshot(ctx.interrupt, full=arguments.boolean(args, "full"))
     image = ResultImage(data, "image/png", _NAME)
-    if ctx.images:
+    if ctx.images():
         plain = ok({"note": f"The picture comes with this result. {STRANGERS}"}, ShownText("A picture of the page"))
         return ToolResult(plain.text, plain.shown, plain.facts, images=(image,))
     if ctx.agent is None:

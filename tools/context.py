@@ -104,6 +104,17 @@ class AgentServices(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class LatePorts:
+    """Ports that few calls take: each is put behind the gate when the call takes it; None where there is none."""
+
+    mcp: Callable[[], McpTools | None] = lambda: None
+    programs: Callable[[], Programs | None] = lambda: None
+    web: Callable[[], Web | None] = lambda: None
+    browser: Callable[[], BrowserPort | None] = lambda: None
+    memory: Callable[[], Memory | None] = lambda: None
+
+
+@dataclass(frozen=True, slots=True)
 class ToolContext:
     """Everything one tool call may use; made anew for each call.
 
@@ -111,17 +122,13 @@ class ToolContext:
         roots: the session's directories, `cwd` first.
         progress: shows live text on the call's card.
         agent: None when the tool is used without an agent.
-        mcp: the session's MCP servers; None where there are none.
         output_file: where the call may save what is too long to show; None where nothing is saved.
         seen: what the session's model has read, by path.
         diagnostics: finds what an edit broke.
         processes: the session's background processes.
-        programs: runs programs that call tools, behind the gate.
-        web: HTTP, behind the gate.
-        browser: a browser of the session.
-        memory: what is remembered over sessions, behind the gate.
+        late: the ports that the properties below give.
         cache: a directory of ours for what can be computed anew.
-        images: the model that is asked sees images, so results may hold them.
+        images: tells whether the model that is asked sees images, so that results may hold them.
         home: tells what `~` means; this machine's user's when None.
         elsewhere: the machine that the session works on, as people call it; '' for this one.
         ask_own: asks whether a tool of the user's own may run, whose effects pass no gate; raises `Denied`.
@@ -141,22 +148,43 @@ class ToolContext:
     progress: Callable[[str], None]
     settings: ToolSettings
     agent: AgentServices | None = None
-    mcp: McpTools | None = None
     output_file: Path | None = None
     seen: FilesSeen | None = None
     diagnostics: Diagnostics | None = None
     processes: Processes | None = None
-    programs: Programs | None = None
-    web: Web | None = None
-    browser: BrowserPort | None = None
-    memory: Memory | None = None
+    late: LatePorts = LatePorts()
     cache: Path | None = None
-    images: bool = False
+    images: Callable[[], bool] = lambda: False
     home: Callable[[], Path] | None = None
     elsewhere: str = ""
     ask_own: Callable[[str], object] = lambda _name: None
     confirm: Callable[[str, str], object] = lambda _name, _why: None
     hooks: SessionCallHooks | None = None
+
+    @property
+    def mcp(self) -> McpTools | None:
+        """The session's MCP servers."""
+        return self.late.mcp()
+
+    @property
+    def programs(self) -> Programs | None:
+        """Runs programs that call tools."""
+        return self.late.programs()
+
+    @property
+    def web(self) -> Web | None:
+        """HTTP."""
+        return self.late.web()
+
+    @property
+    def browser(self) -> BrowserPort | None:
+        """A browser of the session."""
+        return self.late.browser()
+
+    @property
+    def memory(self) -> Memory | None:
+        """What is remembered over sessions."""
+        return self.late.memory()
 
     def resolve(self, path: str) -> Path:
         """The absolute path that a model's `path` means, relative ones from `cwd`."""

@@ -357,19 +357,15 @@ def _hooked(entry: ToolEntry, arguments: dict[str, Any], ctx: ToolContext) -> To
         arguments = again.arguments
     # The handler may change its arguments; the hooks that follow see what it was called with.
     began = time.monotonic()
-    result = _as_result(entry.name, _call(entry, dict(arguments), ctx))
+    if entry.source:
+        ctx.ask_own(entry.name)
+    outcome = entry.handler(dict(arguments), task_id=ctx.task_id, ctx=ctx)
+    if inspect.isawaitable(outcome):
+        outcome = _thread_loop().run_until_complete(_awaited(outcome))
+    result = _as_result(entry.name, outcome)
     seconds = time.monotonic() - began
     result = run_post_hooks(registry, entry.name, arguments, result, ctx)
     return result if ctx.hooks is None else ctx.hooks.after(entry.name, arguments, result, ctx, seconds)
-
-
-def _call(entry: ToolEntry, arguments: dict[str, Any], ctx: ToolContext) -> object:
-    if entry.source:
-        ctx.ask_own(entry.name)
-    outcome = entry.handler(arguments, task_id=ctx.task_id, ctx=ctx)
-    if inspect.isawaitable(outcome):
-        return _thread_loop().run_until_complete(_awaited(outcome))
-    return outcome
 
 
 async def _awaited(outcome: Awaitable[object]) -> object:

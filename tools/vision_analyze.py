@@ -51,7 +51,7 @@ def vision_analyze(args: Mapping[str, Any], **kw: Any) -> ToolResult:
         raise ToolError("vision_analyze needs both: image_url (a path or a URL) and a question about the image.")
     image, facts, found = _image(source, ctx)
     payload: dict[str, Any] = {"image": image.name, "format": str(facts)}
-    if ctx.images:
+    if ctx.images():
         told = ok({**payload, "note": _LOOK}, ShownText(f"{image.name} ({facts})"), **found)
         return ToolResult(told.text, told.shown, told.facts, images=(image,))
     if ctx.agent is None:

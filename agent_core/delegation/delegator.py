@@ -269,7 +269,7 @@ class TurnDelegation:
             part.max_concurrent_children,
             call.interrupt,
             Thresholds(part.idle_seconds, part.tool_seconds, part.timeout),
-            self._parent.loop.workspace.approvals.is_asking,
+            self._parent.loop.workspace.approvals.queue.is_asking,
         )
 
     def child(

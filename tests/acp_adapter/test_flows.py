@@ -28,8 +28,8 @@ _DELTAS, _TIMES = 10, 4
 _BOUNDS: Mapping[str, tuple[int, int]] = {
     "a prompt to the model request": (455, 73),
     "one delta to stdout": (92, 23),
-    "the model's command to the permission question": (688, 103),
-    "the model's edit to the permission question": (722, 106),
+    "the model's command to the permission question": (551, 86),
+    "the model's edit to the permission question": (590, 89),
 }
 """For each flow, the most functions and files."""
 

@@ -19,7 +19,7 @@ from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Mode, Rules
 from tools.browser.port import can_browse, missing
-from tools.context import ToolContext
+from tools.context import LatePorts, ToolContext
 from tools.environments.guardian import Guardian
 from tools.settings import BrowserSettings
 from tools.toolsets import load_builtin_tools
@@ -47,7 +47,7 @@ class BrowserBench:
         approvals = Approvals(Rules(roots=(Path("/srv/project"),)), self.mode, self.approver)
         gate = Gate(approvals, "call-1", token, on_allowed=lambda _action: None)
         ctx = make_context(Path("/srv/project"), interrupt=token)
-        return replace(ctx, browser=GatedBrowser(self.browser, gate, self.settings))
+        return replace(ctx, late=LatePorts(browser=lambda: GatedBrowser(self.browser, gate, self.settings)))
 
     def asked(self) -> list[Action]:
         """What was asked since the last time."""

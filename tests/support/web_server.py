@@ -19,7 +19,7 @@ from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Mode, Rules
 from tools.approval.questions import Approver, NobodyToAsk
-from tools.context import ToolContext
+from tools.context import LatePorts, ToolContext
 from tools.environments.http_client import Ask, EngineSearch, GatedWeb, HttpWeb, ask_engines
 from tools.environments.http_connect import LookUp, look_up
 from tools.settings import ToolSettings, WebSettings
@@ -171,4 +171,4 @@ class WebBench:
     def context(self, cwd: Path) -> ToolContext:
         load_builtin_tools()
         ctx = make_context(cwd, interrupt=self.token, settings=ToolSettings(web=self.settings))
-        return replace(ctx, web=self.web(), output_file=cwd / "outputs" / "call-1.txt")
+        return replace(ctx, late=LatePorts(web=self.web), output_file=cwd / "outputs" / "call-1.txt")

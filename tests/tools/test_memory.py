@@ -16,6 +16,7 @@ from tools.approval.gate import Gate
 from tools.approval.policy import Rules
 from tools.approval.questions import NobodyToAsk
 from tools.approval.rules import parse_rule
+from tools.context import LatePorts
 from tools.environments.gated_ports import GatedMemory
 from tools.result import ShownDiff
 
@@ -28,7 +29,7 @@ def store(home):
 def context(tmp_path, store, mode="default", approver=None, rules=None, edits="mode"):
     approvals = Approvals(rules or Rules(roots=(tmp_path,)), mode, approver or NobodyToAsk(), edits=edits)
     gate = Gate(approvals, "call-1", CancelToken(), on_allowed=lambda _: None)
-    return replace(make_context(tmp_path), memory=GatedMemory(store, gate))
+    return replace(make_context(tmp_path), late=LatePorts(memory=lambda: GatedMemory(store, gate)))
 
 
 def test_an_entry_is_remembered_without_a_question_and_shown_as_a_difference(tmp_path, store):

@@ -250,7 +250,7 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x07\0\0\0\x05\x08\x06\0\0\0" + bytes
 
 def test_an_image_goes_to_a_model_that_sees(tmp_path: Path):
     (tmp_path / "a.dat").write_bytes(PNG)
-    result = call(replace(make_context(tmp_path), images=True), "read_file", path="a.dat")
+    result = call(replace(make_context(tmp_path), images=lambda: True), "read_file", path="a.dat")
     assert payload(result) == {"path": "a.dat", "image": f"PNG, 7×5 pixels, {len(PNG)} bytes"}
     assert result.images == (ResultImage(PNG, "image/png", "a.dat"),)
 
@@ -267,7 +267,7 @@ def test_an_image_that_is_too_big_is_described_with_what_to_do(tmp_path: Path):
     with (tmp_path / "a.png").open("wb") as file:
         file.write(PNG)
         file.truncate(1 << 30)
-    result = call(replace(make_context(tmp_path), images=True), "read_file", path="a.png")
+    result = call(replace(make_context(tmp_path), images=lambda: True), "read_file", path="a.png")
     assert result.images == ()
     assert "1,073,741,824 bytes" in payload(result)["image"]
     assert "smaller" in payload(result)["note"]

@@ -12,7 +12,7 @@ import pytest
 import tools.vision_analyze  # noqa: F401 - registers the tool
 from tests.support.images import jpeg, png
 from tests.support.tool_context import PlanInMemory, ScriptedApprover, call, error_of, make_context, payload
-from tools.context import ToolContext
+from tools.context import LatePorts, ToolContext
 from tools.errors import ToolError
 from tools.images import MAX_IMAGE_BYTES
 from tools.ports import Interrupt, WebRequest, WebResponse
@@ -56,7 +56,7 @@ def picture(tmp_path: Path) -> Path:
 
 
 def seeing(cwd: Path, **options: object) -> ToolContext:
-    return replace(make_context(cwd), images=True, **options)
+    return replace(make_context(cwd), images=lambda: True, **options)
 
 
 def look(ctx: ToolContext, source: str) -> ToolResult:
@@ -96,7 +96,7 @@ def test_where_nobody_sees_the_reason_is_told(tmp_path: Path, picture: Path):
 def test_an_image_from_the_web_is_fetched_within_the_limit(tmp_path: Path):
     url = "https://host.example/a.png"
     site = Site(WebResponse(url, 200, {"content-type": "image/png"}, png(30, 20)))
-    result = look(seeing(tmp_path, web=site), url)
+    result = look(seeing(tmp_path, late=LatePorts(web=lambda: site)), url)
     assert result.images[0].data == png(30, 20)
     assert [(request.url, request.max_bytes) for request in site.asked] == [(url, MAX_IMAGE_BYTES)]
 
@@ -114,7 +114,7 @@ def test_what_the_web_gives_instead_of_an_image_is_told(
 ):
     url = "https://host.example/a.png"
     site = Site(WebResponse(url, status, {"content-type": kind}, body))
-    assert told in error_of(look(seeing(tmp_path, web=site), url))
+    assert told in error_of(look(seeing(tmp_path, late=LatePorts(web=lambda: site)), url))
 
 
 def test_without_the_web_a_url_is_an_error(tmp_path: Path):
@@ -156,7 +156,7 @@ def test_a_file_outside_the_workspace_is_not_read_without_a_yes(tmp_path: Path):
     secret = tmp_path / ".ssh" / "id_rsa"
     secret.write_bytes(png())
     approver = ScriptedApprover(choice="reject_once")
-    ctx = replace(make_context(tmp_path / "in", approver=approver), images=True)
+    ctx = replace(make_context(tmp_path / "in", approver=approver), images=lambda: True)
     assert "no" in error_of(look(ctx, str(secret)))
     assert len(approver.asked) == 1
 

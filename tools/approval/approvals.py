@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal
@@ -23,7 +22,6 @@ from tools.approval.questions import (
     Question,
     QuestionQueue,
     Watch,
-    said_no_before,
 )
 from tools.approval.scopes import Grant
 from tools.errors import ToolInterrupted
@@ -47,13 +45,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Now:
-    """What everybody who works for a session shares: how things stand, who asks just now, whether anybody of them
-    has read what others wrote, and how much wider a yes of this session could have been.
+    """What everybody who works for a session shares: how things stand, whether anybody of them has read what others
+    wrote, and how much wider a yes of this session could have been.
     """
 
     chosen: tuple[Mode, EditPolicy]
     changes: int = 0
-    asking: list[str] = field(default_factory=list)
     has_read_others: bool = False
     wider: dict[Grant, tuple[WiderAnswer, ...]] = field(default_factory=dict)
 
@@ -316,12 +313,14 @@ class Approvals:
         """
         question = replace(question, asker=self.asker)
         with self.asked.asking_for(parent) as watch:
-            _refuse_again(watch, question, counts=counts)
+            if watch is not None:
+                watch.refuse_again(question.action, counts=counts)
             place = self.queue.place(question.tool_call_id, turn, lambda: self.changes != seen)
-            with self._counted(question.tool_call_id), place as is_mine:
+            with place as is_mine:
                 if not is_mine or self.changes != seen:
                     return None
-                _refuse_again(watch, question, counts=counts)
+                if watch is not None:
+                    watch.refuse_again(question.action, counts=counts)
                 asked = OpenQuestion(turn, lambda: self.changes, seen, is_needless)
                 answer = self._ask(question, turn, asked, watch)
                 if turn.is_set():
@@ -329,18 +328,6 @@ class Approvals:
                 if answer is not None:
                     self._keep(question, answer)
                 return answer
-
-    def is_asking(self, call: str) -> bool:
-        """Whether a call asks the person, or waits to."""
-        return call in self._now.asking
-
-    @contextmanager
-    def _counted(self, call: str) -> Iterator[None]:
-        self._now.asking.append(call)
-        try:
-            yield
-        finally:
-            self._now.asking.remove(call)
 
     def _ask(self, question: Question, turn: Interrupt, asked: OpenQuestion, watch: Watch | None) -> Answer | None:
         if self.advice is not None and (advised := self.advice(question, turn)) is not None:
@@ -386,13 +373,6 @@ class Approvals:
         with self._lock:
             if listener in self._listeners:
                 self._listeners.remove(listener)
-
-
-def _refuse_again(watch: Watch | None, question: Question, *, counts: bool) -> None:
-    """Ask nobody what was refused to the same call before, nor anything where that was too much."""
-    was_refused = watch is not None and counts and watch.has_refused(question.action)
-    if was_refused or (watch is not None and watch.is_enough()):
-        raise said_no_before(question.action, to_all=not was_refused)
 
 
 def _wider_than(grant: Grant, question: Question) -> tuple[WiderAnswer, ...]:

@@ -94,8 +94,7 @@ class Gate:
         # A yes to reading a path is a yes for the whole call, however many times it has to look.
         if isinstance(action, ReadPath) and (action.path, action.shown) in self._readable:
             return ALLOW
-        decision = self._decided(action)
-        return self._passed(action, decision)
+        return self._passed(action, self._decided(action))
 
     def authorize_together(self, changes: Sequence[WritePath]) -> None:
         """Return when all of these changes may happen: the person is asked once, and sees each.

@@ -160,9 +160,11 @@ def replace_text(target: Path, text: str) -> None:
 
 
 def stamp_of(path: Path) -> tuple[int, ...] | None:
-    """What changes when the file does; None where it is missing."""
+    """What changes when the file does, nothing where it is missing; None where nobody can tell."""
     try:
         facts = path.stat()
+    except FileNotFoundError:
+        return ()
     except OSError:
         return None
     return facts.st_mtime_ns, facts.st_size, facts.st_ino, facts.st_mode, facts.st_uid

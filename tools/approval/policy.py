@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Literal
 
@@ -253,11 +254,6 @@ class Confines:
     is_wanted: bool = True
 
     @property
-    def active(self) -> bool:
-        """Whether ordinary commands need no question."""
-        return not self.why_not
-
-    @property
     def why_not(self) -> str:
         """What `find_out` says, where that matters."""
         return self.find_out() if self.is_wanted else ""
@@ -479,7 +475,7 @@ def _write(action: WritePath, rules: Rules, *, unasked: bool) -> Decision:
 
 
 def _run(action: RunCommand, rules: Rules) -> Decision:
-    found = _class_of(action, rules)
+    found = classify_command(action.command, action.cwd, rules.roots)
     if found.level == "forbidden":
         return Decision("deny", found.why, "floor")
     reasons = _reasons(found, action)
@@ -492,7 +488,7 @@ def _run(action: RunCommand, rules: Rules) -> Decision:
     exposed = (_exposed_by(action, first=True),) if action.exposes else ()
     if reasons:
         # What else the command does is not looked at then, so a sandbox has to contain it.
-        is_contained = rules.confines.active and not (action.uncontained or found.outside)
+        is_contained = not rules.confines.why_not and not (action.uncontained or found.outside)
         undoable = is_contained and bool(found.findings) and all(each.undoable for each in found.findings)
         reason = _joined(reasons) + (_led_by(action) if found.outside else _exposed_by(action))
         undoable = undoable and not (action.exposes or action.changes or action.unkept)
@@ -507,17 +503,13 @@ def _run(action: RunCommand, rules: Rules) -> Decision:
     return Decision("ask", exposed[0], "secrets", exposed) if exposed else ALLOW
 
 
-def _class_of(action: RunCommand, rules: Rules) -> CommandClass:
-    return classify_command(action.command, action.cwd, rules.roots)
-
-
 def _reasons(found: CommandClass, action: RunCommand) -> tuple[str, ...]:
     """Why a command is asked about by its text and by what git says that it would do, the worst first."""
     told = [(WORST_FIRST.index(each.family), each.why) for each in found.findings]
     told += [(WORST_FIRST.index("persistence"), _changing(each, action.cwd)) for each in action.changes]
     if action.unkept and found.findings:
         told.append((WORST_FIRST.index("deletion"), f"takes what /undo cannot bring back: {action.unkept}"))
-    return tuple(dict.fromkeys(why for _, why in sorted(told, key=lambda each: each[0])))
+    return tuple(dict.fromkeys(why for _, why in sorted(told, key=itemgetter(0))))
 
 
 def _changing(change: WritePath, cwd: Path) -> str:
@@ -588,7 +580,7 @@ def _needs_no_question(action: Action, rules: Rules, answers: Grants, found: Dec
         return is_allowed_by(action, rules.allow, rules.roots, is_risky=found.is_risky)
     if not action.outside and action.command.strip() in rules.allowed_commands:
         return True
-    families = {each.family for each in _class_of(action, rules).findings}
+    families = {each.family for each in classify_command(action.command, action.cwd, rules.roots).findings}
     is_secret = bool(action.exposes) or not families.isdisjoint(_BY_NAME_ALONE)
     return is_allowed_by(action, rules.allow, rules.roots, is_risky=is_secret)
 
@@ -610,7 +602,7 @@ def _unasked(action: Action, rules: Rules, found: Decision) -> Decision:
     if isinstance(action, ReachHost | ConnectHost) and action.inside:
         return Decision("deny", found.reason, "network")
     if isinstance(action, RunCommand) and action.outside:
-        is_needed = _class_of(action, rules).outside
+        is_needed = classify_command(action.command, action.cwd, rules.roots).outside
         return Decision("allow", outside=True) if is_needed else replace(found, verdict="deny")
     return Decision("allow", outside=found.outside)
 

@@ -271,15 +271,20 @@ class Watch(Stopwatch):
             if not allowed:
                 self._refused.append(action)
 
-    def has_refused(self, action: Action) -> bool:
-        """Whether it was asked about in vain."""
-        with self._lock:
-            return action in self._refused
+    def refuse_again(self, action: Action, *, counts: bool) -> None:
+        """Let nobody be asked what was refused before, nor anything where that was too much.
 
-    def is_enough(self) -> bool:
-        """Whether nothing more is to be asked."""
+        Args:
+            counts: that the same was refused before is an answer.
+
+        Raises:
+            Denied: the person has said no to that, or too often.
+        """
         with self._lock:
-            return self._in_a_row >= MOST_NOES
+            was_refused = counts and action in self._refused
+            is_enough = self._in_a_row >= MOST_NOES
+        if was_refused or is_enough:
+            raise said_no_before(action, to_all=not was_refused)
 
 
 class AskedTime:
@@ -330,6 +335,7 @@ class QuestionQueue:
         self._lock = threading.Lock()
         self._taken = False
         self._waiting: list[Interrupt] = []
+        self._calls: list[str] = []
         self._batches: list[list[str]] = []
 
     @contextmanager
@@ -364,29 +370,37 @@ class QuestionQueue:
         Raises:
             ToolInterrupted: the turn is over.
         """
-        taken = False
+        is_mine = False
 
         def ready() -> bool:
-            nonlocal taken
-            taken = self._take(call)
-            return taken or is_needless()
+            nonlocal is_mine
+            with self._lock:
+                is_mine = not self._taken and all(batch[0] == call for batch in self._batches if call in batch)
+                self._taken = self._taken or is_mine
+            return is_mine or is_needless()
 
         with self._lock:
             self._waiting.append(turn)
+            self._calls.append(call)
         try:
-            is_ready = turn.wait_for(ready)
+            try:
+                is_ready = turn.wait_for(ready)
+            finally:
+                with self._lock:
+                    self._waiting.remove(turn)
+            if not is_ready:
+                raise ToolInterrupted
+            yield is_mine
         finally:
             with self._lock:
-                self._waiting.remove(turn)
-        if not is_ready:
-            raise ToolInterrupted
-        try:
-            yield taken
-        finally:
-            if taken:
-                with self._lock:
-                    self._taken = False
+                self._calls.remove(call)
+                self._taken = self._taken and not is_mine
+            if is_mine:
                 self.wake()
+
+    def is_asking(self, call: str) -> bool:
+        """Whether a call asks the person, or waits to."""
+        return call in self._calls
 
     @property
     def waiting(self) -> int:
@@ -400,14 +414,6 @@ class QuestionQueue:
             waiting = list(self._waiting)
         for turn in waiting:
             turn.notify()
-
-    def _take(self, call: str) -> bool:
-        with self._lock:
-            is_first = all(batch[0] == call for batch in self._batches if call in batch)
-            if self._taken or not is_first:
-                return False
-            self._taken = True
-            return True
 
 
 class OpenQuestion:

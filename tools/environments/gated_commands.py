@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -90,10 +91,11 @@ def let_through(gate: Gate, containment: Containment, action: RunCommand, *, is_
     Raises:
         Denied, ToolInterrupted: as `Gate.authorize` does.
     """
-    effects = _effects(gate, containment, action)
-    foreseen = effects.places if effects is not None else ()
-    written = [written_place(each.path, each.before, each.after) for each in foreseen]
-    action = replace(action, changes=gate.undecided(written), unkept=effects.unkept if effects is not None else "")
+    foreseen: tuple[NewContent, ...] = ()
+    if (effects := _effects(gate, containment, action)) is not None:
+        foreseen = effects.places
+        written = [written_place(each.path, each.before, each.after) for each in foreseen]
+        action = replace(action, changes=gate.undecided(written), unkept=effects.unkept)
     named = _places_named(gate, action)
     command, cwd = action.command, action.cwd
     exposed = containment.exposed(command, cwd, is_here=is_here)
@@ -141,7 +143,7 @@ def _answered(
     gate: Gate, action: RunCommand, exposed: _Paths, in_git: InGit, *, can_hide: bool
 ) -> tuple[Decision, bool, tuple[Path, ...], tuple[Path, ...]]:
     """The yes to a command, whether the session is in plan mode by now, and what is hidden from it and what shown."""
-    printed = frozenset(path for paths in in_git.printed.values() for path in paths)
+    printed = frozenset(chain.from_iterable(in_git.printed.values()))
     hides = can_hide and not _replaces_files(action, exposed)
     while True:
         asks_nobody, is_planning = gate.asks_nobody, gate.is_planning
@@ -163,7 +165,7 @@ def _answered(
         kept = [path for wish in refused for path in wish.paths]
         bare = [path for path in kept if path in printed or not (hides or only_looks)]
         if gate.is_planning == is_planning:
-            decision, plans = gate.authorize_command(replace(action, exposes=_named(bare)))
+            decision, plans = gate.authorize_command(replace(action, exposes=_named(bare)) if bare else action)
             if decision.outside or (plans == is_planning and gate.asks_nobody <= asks_nobody):
                 unread = (*denied, *(path for path in kept if path not in bare))
                 return decision, plans, unread, _shown(gate, action, in_git.compared, wishes, refused)

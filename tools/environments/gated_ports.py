@@ -15,6 +15,7 @@ from tools.approval.gate import Gate
 from tools.context import AgentServices
 from tools.environments.atomic_writes import FileChange, change_all
 from tools.errors import Denied, FileAccessError, FileChanged
+from tools.light_dataclass import dataclass
 from tools.memory_port import Memory, MemoryChange, MemoryOperation, MemoryTarget
 from tools.ports import (
     FileHistory,
@@ -176,31 +177,31 @@ class GatedFileSystem:
             raise FileChanged(f"{path} led to {approved} when the change was approved, and no longer does.")
 
 
+@dataclass(frozen=True, slots=True)
 class _Remembered:
     """Makes changes that were asked about, and lets the history know what the files were."""
 
-    def __init__(self, inner: FileSystem, history: FileHistory) -> None:
-        self._inner = inner
-        self._history = history
+    inner: FileSystem
+    history: FileHistory
 
     def write(self, path: Path, data: bytes, *, expected: bytes | None) -> bytes:
         """Write if the file is still what the change was made from."""
-        with _noted(self._history.writing(path, expected, data)):
-            written = self._inner.write(path, data, expected=expected)
+        with _noted(self.history.writing(path, expected, data)):
+            written = self.inner.write(path, data, expected=expected)
         if written != data:
             # Who takes this back finds the file as it was left, not as it was meant to be.
-            self._history.writing(path, data, written)
+            self.history.writing(path, data, written)
         return written
 
     def remove(self, path: Path, *, expected: bytes) -> None:
         """Delete if the file is still what was seen."""
-        with _noted(self._history.writing(path, expected, None)):
-            self._inner.remove(path, expected=expected)
+        with _noted(self.history.writing(path, expected, None)):
+            self.inner.remove(path, expected=expected)
 
     def rename(self, source: Path, target: Path) -> None:
         """Move to a path where nothing is."""
-        with _noted(self._history.moving(source, target)):
-            self._inner.rename(source, target)
+        with _noted(self.history.moving(source, target)):
+            self.inner.rename(source, target)
 
 
 @contextmanager

@@ -121,7 +121,7 @@ def _image(stream: BinaryIO, path: Path, ctx: ToolContext) -> FileReading:
     title = f"{facts}, {size:,} bytes"
     if problem := refusal(facts, size):
         return FileReading((), format=title, notes=(f"The image cannot be shown: it {problem}",))
-    if not ctx.images:
+    if not ctx.images():
         note = "You cannot see images; vision_analyze, where it is offered, answers questions about one."
         return FileReading((), format=title, notes=(note,))
     return FileReading((), format=title, image=ResultImage(data, facts.mime_type, path.name))

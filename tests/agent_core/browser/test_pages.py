@@ -199,7 +199,7 @@ def test_images_are_listed(use, server):
 
 
 def test_a_model_that_sees_gets_a_picture(bench, page):
-    result = call(replace(bench.context(), images=True), "browser_vision", question="What is there?")
+    result = call(replace(bench.context(), images=lambda: True), "browser_vision", question="What is there?")
 
     (image,) = result.images
     assert image.data.startswith(b"\x89PNG")

@@ -68,10 +68,10 @@ def test_who_asks_or_waits_to_is_known_while_it_lasts():
 
     class Looking(Person):
         def ask(self, question, interrupt):
-            seen.append((own.is_asking("c1"), own.is_asking("c2")))
+            seen.append((own.queue.is_asking("c1"), own.queue.is_asking("c2")))
             return Answer(allowed=True)
 
     own = Approvals(Rules(roots=(Path("/ws"),)), approver=Looking())
     _gate(own.for_another("Agent 1"), "c1").authorize(_write("a"))
     assert seen == [(True, False)]
-    assert not own.is_asking("c1")
+    assert not own.queue.is_asking("c1")
