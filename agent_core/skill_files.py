@@ -316,18 +316,6 @@ class Head:
     hint: str = ""
 
 
-def check_name(name: str, folder: str) -> None:
-    """Whether a skill in `folder` may be called so.
-
-    Raises:
-        BadSkill: it may not.
-    """
-    if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
-        raise BadSkill(f"its name {name[:80]!r} is not made of {_NAMING}")
-    if name != folder:
-        raise BadSkill(f"its name {name!r} is not its folder's name {folder[:80]!r}")
-
-
 def is_name(name: str) -> bool:
     """Whether a skill or a category may be called so."""
     return len(name) <= LONGEST_NAME and _NAME.fullmatch(name) is not None
@@ -344,7 +332,11 @@ def read_skill(text: str, folder: str) -> Head:
     name = fields.get("name")
     if not isinstance(name, str) or not name.strip():
         raise BadSkill("its head has no name")
-    check_name(name.strip(), folder)
+    name = name.strip()
+    if not is_name(name):
+        raise BadSkill(f"its name {name[:80]!r} is not made of {_NAMING}")
+    if name != folder:
+        raise BadSkill(f"its name {name!r} is not its folder's name {folder[:80]!r}")
     description = fields.get("description")
     if not isinstance(description, str) or not (line := _one_line(description)):
         raise BadSkill("its head has no description")
@@ -353,7 +345,7 @@ def read_skill(text: str, folder: str) -> Head:
     if not body.strip():
         raise BadSkill("there are no instructions below its head")
     return Head(
-        name.strip(),
+        name,
         line,
         _conditions(fields),
         for_model=fields.get("disable-model-invocation") is not True,

@@ -63,72 +63,6 @@ class Shelf:
         return tuple(skill for skill in self.skills if not skill.facts.hidden_by)
 
 
-class SkillLibrary:
-    """The skills of one session. Thread-safe; nothing is read before the first `look`."""
-
-    def __init__(
-        self,
-        sources: Callable[[], Sequence[Source]],
-        disabled: frozenset[str] = frozenset(),
-        refusal: Refusal = lambda _: "",
-    ) -> None:
-        """Make it.
-
-        Args:
-            sources: where skills may be now; of two sources of the same origin the earlier one wins.
-            disabled: names of skills that are not used.
-            refusal: why a file must not be read.
-        """
-        self._sources = sources
-        self._disabled = disabled
-        self.refusal = refusal
-        self._lock = threading.Lock()
-        self._seen: tuple[Sequence[Found], Sequence[SkillProblem]] = ((), ())
-        self._read: dict[Found, Head | str] = {}
-        self._shelf = Shelf()
-
-    @property
-    def seen(self) -> Shelf:
-        """The skills as they were last looked at. Never waits."""
-        return self._shelf
-
-    def look(self) -> Shelf:
-        """Look at the folders, and read what is new or has changed. Blocks."""
-        with self._lock:
-            cuts: list[SkillProblem] = []
-            seen = list(self._found(cuts)), cuts
-            if seen != self._seen:
-                self._read = {
-                    found: self._read[found] if found in self._read else _read(found, self.refusal)
-                    for found in seen[0]
-                }
-                self._shelf, self._seen = self._arranged(cuts), seen
-            return self._shelf
-
-    def _arranged(self, cuts: Sequence[SkillProblem]) -> Shelf:
-        problems, skills = [*cuts], []
-        for found, outcome in self._read.items():
-            if isinstance(outcome, str):
-                problems.append(SkillProblem(_told(found.folder), found.origin, outcome))
-            elif found.name not in self._disabled:
-                skills.append(Skill(_facts(found, outcome), outcome))
-        return Shelf(_by_name(skills), tuple(sorted(problems, key=lambda problem: problem.place)))
-
-    def _found(self, cuts: list[SkillProblem]) -> Iterator[Found]:
-        seen: set[str] = set()
-        for source in sorted(self._sources(), key=lambda source: _ORDER.index(source.origin)):
-            root, result = survey(source)
-            if not root or root in seen:
-                continue
-            seen.add(root)
-            if result.cut:
-                cuts.append(SkillProblem(_told(str(source.path)), source.origin, result.cut))
-            for found in result.found:
-                if found.folder not in seen:
-                    seen.add(found.folder)
-                    yield found
-
-
 def blocked(text: str) -> str:
     """Why a text must not be shown to a model, as the scanner says it; '' where it may be."""
     result = scan(text, "skill")
@@ -252,60 +186,9 @@ def _place(skill: Skill) -> tuple[str, str]:
     return skill.facts.category, skill.facts.name
 
 
-# Copies of skills that were deleted: `deleted-skills` of the home has the last ones.
-
-FOLDER = "deleted-skills"
+_FOLDER = "deleted-skills"
 _MOST = 20
 _COPY = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}-[a-z0-9-]{1,64}")
-
-
-def keep(home: Path, name: str, contents: Mapping[str, bytes]) -> Path:
-    """Write a copy, for the user alone; the oldest beyond twenty go.
-
-    Args:
-        contents: by relative paths that are known to stay inside.
-
-    Raises:
-        ToolError: it cannot be written.
-    """
-    stamp = dt.datetime.now(tz=dt.UTC).strftime("%Y%m%d-%H%M%S")
-    target = home / FOLDER / f"{stamp}-{secrets.token_hex(3)}-{name}"
-    try:
-        (home / FOLDER).mkdir(mode=0o700, exist_ok=True)
-        target.mkdir(mode=0o700)
-        for relative, data in contents.items():
-            path = target / relative
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-    except OSError as problem:
-        shutil.rmtree(target, ignore_errors=True)
-        raise ToolError(
-            f"The skill {name} was not deleted, because no copy of it could be kept in {home / FOLDER}: "
-            f"{problem.strerror or problem}. Ask the user."
-        ) from problem
-    for old in sorted(_copies(home))[:-_MOST]:
-        drop(home, home / FOLDER / old)
-    return target
-
-
-def drop(home: Path, copy: Path) -> None:
-    """Remove a copy that `keep` made; of anything else nothing."""
-    if copy.parent == home / FOLDER and _COPY.fullmatch(copy.name) and not copy.is_symlink():
-        shutil.rmtree(copy, ignore_errors=True)
-
-
-def remove_empty(folder: Path) -> None:
-    """Remove `folder` and what is in it, as far as nothing but empty folders is there."""
-    for here, _, _ in os.walk(folder, topdown=False):
-        with contextlib.suppress(OSError):
-            Path(here).rmdir()
-
-
-def _copies(home: Path) -> list[str]:
-    try:
-        return [name for name in os.listdir(home / FOLDER) if _COPY.fullmatch(name)]  # noqa: PTH208 - names alone
-    except OSError:
-        return []
 
 
 # As a session's tools, prompt and commands use them: `tools.agent_ports.Skills`.
@@ -318,17 +201,33 @@ _DEEPEST_CATEGORY = 3
 class SessionSkills:
     """The skills. Thread-safe; nothing is read before something is asked."""
 
-    def __init__(self, library: SkillLibrary, own: Path, most_chars: int = MOST_CHARS) -> None:
+    def __init__(
+        self,
+        sources: Callable[[], Sequence[Source]],
+        own: Path,
+        *,
+        disabled: frozenset[str],
+        refusal: Refusal,
+        most_chars: int,
+    ) -> None:
         """Make it.
 
         Args:
+            sources: where skills may be now; of two sources of the same origin the earlier one wins.
             own: the folder of the user's own skills; copies of deleted ones go to `deleted-skills` beside it.
+            disabled: names of skills that are not used.
+            refusal: why a file must not be read.
             most_chars: how long the index may be.
         """
-        self._library = library
+        self._sources = sources
         self._own = own
+        self._disabled = disabled
+        self._refusal = refusal
         self._most_chars = most_chars
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._seen: tuple[Sequence[Found], Sequence[SkillProblem]] = ((), ())
+        self._read: dict[Found, Head | str] = {}
+        self._shelf = Shelf()
         self._index: str | None = None
 
     def index(self, offered: Collection[str] | None = None) -> str:
@@ -339,7 +238,7 @@ class SessionSkills:
         """
         with self._lock:
             if self._index is None:
-                self._index = skills_index(self._library.look().used, offered, self._most_chars)
+                self._index = skills_index(self.look().used, offered, self._most_chars)
             return self._index
 
     def renew_index(self) -> None:
@@ -350,11 +249,20 @@ class SessionSkills:
     @property
     def seen(self) -> Shelf:
         """The skills as they were last looked at. Never waits."""
-        return self._library.seen
+        return self._shelf
 
     def look(self) -> Shelf:
-        """The skills as they are now. Blocks."""
-        return self._library.look()
+        """Look at the folders, and read what is new or has changed. Blocks."""
+        with self._lock:
+            cuts: list[SkillProblem] = []
+            seen = list(self._found(cuts)), cuts
+            if seen != self._seen:
+                self._read = {
+                    found: self._read[found] if found in self._read else _read(found, self._refusal)
+                    for found in seen[0]
+                }
+                self._shelf, self._seen = self._arranged(cuts), seen
+            return self._shelf
 
     def listed(self) -> Sequence[SkillFacts]:
         """All of them by name."""
@@ -371,7 +279,7 @@ class SessionSkills:
         files, left_out = files_of(skill.folder)
         others = tuple(file for file in files if file != relative)
         try:
-            data = read_file(skill.folder / relative, skill.folder, self._library.refusal)
+            data = read_file(skill.folder / relative, skill.folder, self._refusal)
             text = as_text(data)
         except FileNotFoundError as problem:
             there = ", ".join(others[:MOST_TOLD]) or "nothing else"
@@ -422,7 +330,7 @@ class SessionSkills:
         if not is_below(Path(os.path.realpath(path)), skill.folder):
             raise ToolError(f"{file_path} of the skill {skill.name} was not changed: a link leads out of its folder.")
         try:
-            return read_file(path, skill.folder, self._library.refusal)
+            return read_file(path, skill.folder, self._refusal)
         except FileNotFoundError:
             return None
         except Unreadable as problem:
@@ -456,16 +364,41 @@ class SessionSkills:
             raise ToolError(f"{relative} was not written: it would be blocked as an attack: {reason}.")
 
     def keep(self, skill: SkillFacts, contents: Mapping[str, bytes]) -> Path:
-        """Copy a skill that is about to be deleted."""
-        return keep(self._own.parent, skill.name, contents)
+        """Copy a skill that is about to be deleted, for the user alone; the oldest copies beyond twenty go."""
+        stamp = dt.datetime.now(tz=dt.UTC).strftime("%Y%m%d-%H%M%S")
+        target = self._copies / f"{stamp}-{secrets.token_hex(3)}-{skill.name}"
+        try:
+            self._copies.mkdir(mode=0o700, exist_ok=True)
+            target.mkdir(mode=0o700)
+            for relative, data in contents.items():
+                path = target / relative
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+        except OSError as problem:
+            shutil.rmtree(target, ignore_errors=True)
+            raise ToolError(
+                f"The skill {skill.name} was not deleted, because no copy of it could be kept in {self._copies}: "
+                f"{problem.strerror or problem}. Ask the user."
+            ) from problem
+        with contextlib.suppress(OSError):
+            for old in sorted(name for name in os.listdir(self._copies) if _COPY.fullmatch(name))[:-_MOST]:  # noqa: PTH208 - names alone
+                self.drop(self._copies / old)
+        return target
 
     def drop(self, copy: Path) -> None:
-        """Remove a copy again."""
-        drop(self._own.parent, copy)
+        """Remove a copy again; of anything else nothing."""
+        if copy.parent == self._copies and _COPY.fullmatch(copy.name) and not copy.is_symlink():
+            shutil.rmtree(copy, ignore_errors=True)
 
     def tidy(self, skill: SkillFacts) -> None:
         """Remove the folders of a skill that are empty now."""
-        remove_empty(skill.folder)
+        for here, _, _ in os.walk(skill.folder, topdown=False):
+            with contextlib.suppress(OSError):
+                Path(here).rmdir()
+
+    @property
+    def _copies(self) -> Path:
+        return self._own.parent / _FOLDER
 
     def _at(self, parts: Sequence[str]) -> Path:
         return Path(self._own.resolve(), *parts)
@@ -498,3 +431,26 @@ class SessionSkills:
             if folder.name == name and is_name(name) and problem.origin == "yours" and (folder / SKILL_FILE).exists():
                 return SkillFacts(name, "", "", problem.origin, folder)
         return None
+
+    def _arranged(self, cuts: Sequence[SkillProblem]) -> Shelf:
+        problems, skills = [*cuts], []
+        for found, outcome in self._read.items():
+            if isinstance(outcome, str):
+                problems.append(SkillProblem(_told(found.folder), found.origin, outcome))
+            elif found.name not in self._disabled:
+                skills.append(Skill(_facts(found, outcome), outcome))
+        return Shelf(_by_name(skills), tuple(sorted(problems, key=lambda problem: problem.place)))
+
+    def _found(self, cuts: list[SkillProblem]) -> Iterator[Found]:
+        seen: set[str] = set()
+        for source in sorted(self._sources(), key=lambda source: _ORDER.index(source.origin)):
+            root, result = survey(source)
+            if not root or root in seen:
+                continue
+            seen.add(root)
+            if result.cut:
+                cuts.append(SkillProblem(_told(str(source.path)), source.origin, result.cut))
+            for found in result.found:
+                if found.folder not in seen:
+                    seen.add(found.folder)
+                    yield found

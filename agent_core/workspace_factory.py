@@ -38,7 +38,7 @@ from agent_core.settings.options import SessionChoices
 from agent_core.settings.project import ProjectPolicy, permission_settings
 from agent_core.settings.sections import SandboxPart, TerminalPart
 from agent_core.skill_files import Source, project_sources
-from agent_core.skills import SessionSkills, SkillLibrary
+from agent_core.skills import SessionSkills
 from agent_core.workspace import CallIdentity, Workspace, local_workspace
 from tools.approval.actions import ReadPath
 from tools.approval.gate import Gate
@@ -308,8 +308,13 @@ def session_skills(
             *project_sources(cwd),
         )
 
-    library = SkillLibrary(sources, frozenset(wanted.disabled), refusal)
-    return SessionSkills(library, home.root / SKILLS, wanted.index_chars)
+    return SessionSkills(
+        sources,
+        home.root / SKILLS,
+        disabled=frozenset(wanted.disabled),
+        refusal=refusal,
+        most_chars=wanted.index_chars,
+    )
 
 
 def _of_plugins(plugins: Path, settings: PluginSettings) -> Iterator[Source]:

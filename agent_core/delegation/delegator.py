@@ -28,6 +28,7 @@ from agent_core.delegation.subagent import (
     LiveText,
     Parent,
     Plan,
+    Silence,
     bounded,
     child_services,
     child_workspace,
@@ -38,6 +39,7 @@ from agent_core.delegation.subagent import (
 from agent_core.delegation.worktree import Change, Copy, how_to_apply, make_copy, remove_emptied
 from agent_core.notifications import News
 from agent_core.services import SessionServices
+from agent_core.settings.sections import DelegationPart
 from agent_core.workspace import CallIdentity, Workspace
 from tools.approval.questions import Answer, Approver, Question
 from tools.context import AgentBegun, AgentReport, AgentTask, DelegationLimits, ToolContext
@@ -64,29 +66,19 @@ _LONGEST_LOOK = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
-    """When a sub-agent is given up, in seconds: without a sign of its model, in a tool, and altogether (0: never)."""
-
-    idle: float = 600.0
-    tool: float = 1800.0
-    whole: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Crew:
     """Runs `children` until all are over.
 
     Attributes:
-        at_once: how many work at the same time.
+        part: how many work at the same time, and when one is given up.
         interrupt: ends all of it; each child's `on_end` notifies it.
         is_asking: whether a tool call of that id waits for the person, which is no silence.
     """
 
     children: Sequence[Child]
-    at_once: int
+    part: DelegationPart
     interrupt: Interrupt
-    thresholds: Thresholds
-    is_asking: Callable[[str], bool] = lambda _: False
+    is_asking: Callable[[str], bool]
 
     def run(self) -> None:
         """Blocks until every child has a report.
@@ -96,7 +88,7 @@ class Crew:
         """
         waiting, working = deque(self.children), list[Child]()
         while waiting or working:
-            while waiting and len(working) < self.at_once:
+            while waiting and len(working) < self.part.max_concurrent_children:
                 child = waiting.popleft()
                 if child.is_over:
                     continue
@@ -117,10 +109,10 @@ class Crew:
             if child.watch.seconds - child.stopped_at >= _STALE_GRACE:
                 child.abandon()
             return
-        limits, silence = self.thresholds, child.watch.silence()
-        if limits.whole and child.watch.seconds >= limits.whole:
-            child.stop("stale", f"It was ended after {limits.whole:g} seconds, as delegation.timeout says.")
-        elif not self._may_be_silent(child) and silence.seconds >= (limits.tool if silence.tool else limits.idle):
+        part, silence = self.part, child.watch.silence()
+        if part.timeout and child.watch.seconds >= part.timeout:
+            child.stop("stale", f"It was ended after {part.timeout:g} seconds, as delegation.timeout says.")
+        elif not self._may_be_silent(child) and silence.seconds >= self._longest(silence):
             where = f"in {silence.tool}" if silence.tool else "from its model"
             child.stop("stale", f"It was given up: no sign {where} for {silence.seconds:.0f} seconds.")
 
@@ -134,13 +126,16 @@ class Crew:
     def _patience_with(self, child: Child) -> float:
         if child.stopped_at is not None:
             return _STALE_GRACE - (child.watch.seconds - child.stopped_at)
-        limits, silence = self.thresholds, child.watch.silence()
-        left = (limits.tool if silence.tool else limits.idle) - silence.seconds
+        silence = child.watch.silence()
+        left = self._longest(silence) - silence.seconds
         if self._may_be_silent(child):
             left = _LONGEST_LOOK
-        if limits.whole:
-            left = min(left, limits.whole - child.watch.seconds)
+        if self.part.timeout:
+            left = min(left, self.part.timeout - child.watch.seconds)
         return min(left, _LONGEST_LOOK)
+
+    def _longest(self, silence: Silence) -> float:
+        return self.part.tool_seconds if silence.tool else self.part.idle_seconds
 
     @staticmethod
     def _interrupt(working: Sequence[Child]) -> None:
@@ -168,14 +163,14 @@ class TurnDelegation:
 
     def __init__(self, parent: Parent, settings: DelegationSettings, turn: Turn) -> None:
         self._parent = parent
-        self._settings = settings
+        self.settings = settings
         self._turn = turn
         self._counting = threading.Lock()
 
     @property
     def limits(self) -> DelegationLimits:
         """How much may be delegated here."""
-        return self._settings.limits
+        return self.settings.limits
 
     @property
     def workspace(self) -> Workspace:
@@ -183,17 +178,9 @@ class TurnDelegation:
         return self._parent.loop.workspace
 
     @property
-    def most_behind(self) -> int:
-        """How many sub-agents may work in the background."""
-        return self._settings.part.max_background_children
-
-    def tell(self, news: News, first: Callable[[], None]) -> None:
-        """The session shall know; `first` is done in between, as `NewsBox.put` has it."""
-        self._parent.loop.services.news.put(news, first)
-
-    def hold(self, news: News) -> Callable[[], None]:
-        """The session shall know, should this process die first; returns a function that forgets it."""
-        return self._parent.loop.services.news.hold(news)
+    def services(self) -> SessionServices:
+        """What that agent keeps."""
+        return self._parent.loop.services
 
     def run(self, tasks: Sequence[AgentTask], call: ToolContext, *, isolated: bool = False) -> Sequence[AgentReport]:
         """Do all tasks and wait; a report for each, in their order.
@@ -202,7 +189,7 @@ class TurnDelegation:
             ToolError: a task cannot be begun as it is; none was.
             ToolInterrupted: the turn is over; every sub-agent was told to end.
         """
-        plans = [planned(task, self._parent, self._settings) for task in tasks]
+        plans = [planned(task, self._parent, self.settings) for task in tasks]
         if isolated:
             return run_isolated(self, plans, call)
         return [bounded(report, len(tasks), call, self.file_of) for report in self.work(plans, call)]
@@ -213,7 +200,7 @@ class TurnDelegation:
         Raises:
             ToolError: a task cannot be begun as it is, or nothing may go on in the background here.
         """
-        return begin_in_background(self, [planned(task, self._parent, self._settings) for task in tasks], call)
+        return begin_in_background(self, [planned(task, self._parent, self.settings) for task in tasks], call)
 
     def copy(self, name: str, interrupt: Interrupt) -> Copy:
         """A copy of the session's work tree.
@@ -222,17 +209,17 @@ class TurnDelegation:
             ToolError: there can be none.
             ToolInterrupted: the turn is over.
         """
-        if self._settings.copies is None or self._settings.workspace_at is None:
+        if self.settings.copies is None or self.settings.workspace_at is None:
             raise ToolError("There are no copies to work on here: leave out isolated.")
         if self.workspace.elsewhere is not None:
             raise ToolError("On another machine there are no copies to work on: leave out isolated.")
-        return make_copy(self.workspace.cwd, self._settings.copies, name, interrupt)
+        return make_copy(self.workspace.cwd, self.settings.copies, name, interrupt)
 
     def workspace_at(self, copy: Copy) -> Workspace:
         """The session's workspace with a copy in place of its directories; to be closed."""
-        assert self._settings.workspace_at is not None  # noqa: S101 - there would be no copy
+        assert self.settings.workspace_at is not None  # noqa: S101 - there would be no copy
         places = (copy.place_of(Path(os.path.realpath(root))) for root in self.workspace.roots)
-        return self._settings.workspace_at(self.workspace, tuple(places))
+        return self.settings.workspace_at(self.workspace, tuple(places))
 
     def work(self, plans: Sequence[Plan], call: ToolContext) -> list[AgentReport]:
         """Do what is planned and wait; the reports are not bounded.
@@ -263,14 +250,7 @@ class TurnDelegation:
 
     def crew(self, children: Sequence[Child], call: ToolContext) -> Crew:
         """Who runs the children."""
-        part = self._settings.part
-        return Crew(
-            children,
-            part.max_concurrent_children,
-            call.interrupt,
-            Thresholds(part.idle_seconds, part.tool_seconds, part.timeout),
-            self._parent.loop.workspace.approvals.queue.is_asking,
-        )
+        return Crew(children, self.settings.part, call.interrupt, self.workspace.approvals.queue.is_asking)
 
     def child(
         self,
@@ -322,14 +302,10 @@ class TurnDelegation:
         turn, loop = self._turn, self._parent.loop
         return loop.workspace.output_file(CallIdentity(loop.session_id, turn.id, turn.task_id, name))
 
-    def spend_behind(self, usage: Usage, cost: float | None) -> None:
-        """A request of one that works behind the conversation: it is the session's, and no turn's."""
-        self._parent.loop.services.spend(usage, cost)
-
     def _spend(self, usage: Usage, cost: float | None) -> None:
         with self._counting:
             self._turn.count(usage, cost)
-        self._parent.loop.services.spend(usage, cost)
+        self.services.spend(usage, cost)
 
     def _leave(self, child: Child, services: SessionServices) -> None:
         """A sub-agent is over: nothing of it is left but its session. Happens once."""
@@ -395,10 +371,10 @@ def begin_in_background(delegation: TurnDelegation, plans: Sequence[Plan], call:
     Raises:
         ToolError: nothing, or no more, may go on in the background here.
     """
-    limits, workspace = delegation.limits, delegation.workspace
-    if not limits.background:
+    workspace, most = delegation.workspace, delegation.settings.part.max_background_children
+    if not delegation.limits.background:
         raise ToolError("Nothing can be delegated in the background here: leave background out, and wait for it.")
-    most, at_work = delegation.most_behind, len(workspace.children.behind())
+    at_work = len(workspace.children.behind())
     if at_work + len(plans) > most:
         raise ToolError(
             f"At most {most} sub-agents work in the background, and {at_work} do already. "
@@ -412,7 +388,8 @@ def begin_in_background(delegation: TurnDelegation, plans: Sequence[Plan], call:
             number,
             ears=Ears(),
             call_id=call.tool_call_id,
-            spent=delegation.spend_behind,
+            # It is the session's, and no turn's.
+            spent=delegation.services.spend,
             approver=NobodyBehind(),
             tells=True,
         )
@@ -446,7 +423,8 @@ def _telling(delegation: TurnDelegation, child: Child, call: ToolContext, togeth
             report = bounded(child.report, together, call, delegation.file_of)
             # Stored before its task is over: were the process to die in between, nobody would hear of it.
             text, outcome = _text(report, call.session_id), outcome_of(report.status)
-            delegation.tell(News(child.id, "ended", _headline(report), text, outcome=outcome), lambda: leave(child))
+            news = News(child.id, "ended", _headline(report), text, outcome=outcome)
+            delegation.services.news.put(news, lambda: leave(child))
         finally:
             leave(child)
             call.interrupt.notify()
@@ -476,16 +454,6 @@ def _text(report: AgentReport, session_id: str) -> str:
 
 _MOST_NAMED = 20
 _GOAL_CHARS = 200
-
-
-def how(copy: Copy) -> str:
-    """How who has had the work done has the rest, where that is told at once."""
-    return f"To have it: {how_to_apply(copy.top, copy.rest)}" if copy.rest.exists() else ""
-
-
-def how_later(copy: Copy) -> str:
-    """The same for the person, once the turn is over, and with it any other copy that this one was made of."""
-    return f"To have it: {_command(copy)}" if copy.rest.exists() else ""
 
 
 def kept(copy: Copy, report: AgentReport, changes: Sequence[Change]) -> News:
@@ -595,7 +563,7 @@ def _set_aside(copy: Copy, report: AgentReport, delegation: TurnDelegation) -> _
         return _Return(copy, report, problem=f"{problem}")
     file = delegation.file_of(f"{report.agent}-patch")
     saved = None if file is None else save_text(patch.decode("utf-8", "replace"), file)
-    forget = delegation.hold(crashed(copy, report))
+    forget = delegation.services.news.hold(crashed(copy, report))
     return _Return(copy, report, dict(enumerate(changes)), None if saved is None else saved.path, forget=forget)
 
 
@@ -604,8 +572,10 @@ def _keep(each: _Return, call: ToolContext, delegation: TurnDelegation) -> None:
     copy = each.copy
     if each.changes or each.problem:
         copy.keep()
-        call.progress(f"Not brought back, and kept for a week: {copy.tree}\n{how_later(copy)}\n")
-        delegation.tell(kept(copy, each.report, list(each.changes.values())), each.forget)
+        # The command is for later, when any other copy that this one was made of is gone.
+        how = f"To have it: {_command(copy)}" if copy.rest.exists() else ""
+        call.progress(f"Not brought back, and kept for a week: {copy.tree}\n{how}\n")
+        delegation.services.news.put(kept(copy, each.report, list(each.changes.values())), each.forget)
     else:
         each.forget()
 
@@ -670,7 +640,8 @@ def _told_open(open_ones: Sequence[str], refused: Sequence[str], copy: Copy) -> 
     if not parts:
         return ""
     more = f"; and {len(parts) - _MOST_NAMED} more" if len(parts) > _MOST_NAMED else ""
-    where = f" The copy is kept for a week: {copy.tree} {how(copy)}" if open_ones else ""
+    how = f"To have it: {how_to_apply(copy.top, copy.rest)}" if copy.rest.exists() else ""
+    where = f" The copy is kept for a week: {copy.tree} {how}" if open_ones else ""
     return f"{'; '.join(parts[:_MOST_NAMED])}{more}.{where}"
 
 

@@ -51,25 +51,16 @@ def write_rest(directory: Path, patch: bytes, changes: int, patch_of: Callable[[
     try:
         for number in range(changes):
             one = parts[number] if len(parts) == changes else patch_of(number)
-            patch_file(directory, number).write_bytes(one)
+            _patch_file(directory, number).write_bytes(one)
     except BaseException:
         # Who applied some of them would believe that it was all.
         shutil.rmtree(directory, ignore_errors=True)
         raise
 
 
-def patch_file(directory: Path, number: int) -> Path:
+def _patch_file(directory: Path, number: int) -> Path:
     """Where the patch of a change is until it is brought back."""
     return directory / f"{number:04}.patch"
-
-
-def settle(directory: Path, number: int, *, for_good: bool) -> None:
-    """A change needs its patch no more; not `for_good`: as long as what it was brought back to is there."""
-    file = patch_file(directory, number)
-    if for_good:
-        file.unlink(missing_ok=True)
-    elif file.exists():
-        file.rename(file.with_suffix(_SETTLED))
 
 
 def how_to_apply(top: Path, directory: Path, *, settled: bool = False) -> str:
@@ -77,19 +68,18 @@ def how_to_apply(top: Path, directory: Path, *, settled: bool = False) -> str:
     return f"git -C {shlex.quote(str(top))} apply {shlex.quote(str(directory))}/*.patch{'*' if settled else ''}"
 
 
-def is_gone(directory: Path) -> bool:
+def _is_gone(directory: Path) -> bool:
     """Whether it was given up and is only to be removed."""
     return directory.name.startswith(_GONE)
 
 
-def remove_behind(directory: Path, last: Sequence[str], then: Callable[[], None] = lambda: None) -> None:
+def _remove_behind(directory: Path, then: Callable[[], None] = lambda: None) -> None:
     """Remove a directory that may be large: it has another name at once, and goes on a thread of its own.
 
     Args:
-        last: names in it that go when all others are gone.
         then: called when nothing is left of it.
     """
-    gone = directory if is_gone(directory) else directory.with_name(f"{_GONE}{directory.name}")
+    gone = directory if _is_gone(directory) else directory.with_name(f"{_GONE}{directory.name}")
     try:
         directory.rename(gone)
     except OSError:  # somebody else removes it, or it cannot be renamed
@@ -98,7 +88,7 @@ def remove_behind(directory: Path, last: Sequence[str], then: Callable[[], None]
     def work() -> None:
         try:
             for entry in gone.iterdir() if gone.is_dir() else ():
-                if entry.name not in last:
+                if entry.name != _LOCK:  # that goes last: nobody takes it for left over while it is held
                     remove_tree(entry)
             remove_tree(gone)
         except OSError:
@@ -129,8 +119,7 @@ _FILE_MODES = frozenset({"100644", _EXECUTABLE})
 _REPOSITORY = "160000"
 _NOTHING = "000000"
 _ORIGIN = "origin"
-_OURS = ("lock",)
-"""What goes last of a copy: nobody takes it for left over while it is held."""
+_LOCK = "lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +216,11 @@ class Copy:
 
     def settled(self, number: int) -> None:
         """The change of that number is brought back, or is not wanted."""
-        # What is brought back to another copy may go with that one.
-        settle(self.rest, number, for_good=self.origin == self.top)
+        file = _patch_file(self.rest, number)
+        if self.origin == self.top:
+            file.unlink(missing_ok=True)
+        elif file.exists():  # what is brought back to another copy may go with that one
+            file.rename(file.with_suffix(_SETTLED))
 
     def keep(self) -> None:
         """Leave it where it is, for the person; it goes after a week."""
@@ -239,7 +231,7 @@ class Copy:
     def drop(self) -> None:
         """Remove it, unless it is kept."""
         if not self.is_kept:
-            remove_behind(self.directory, _OURS, self._let_go)
+            _remove_behind(self.directory, self._let_go)
 
     def _mark(self) -> None:
         (self.directory / "kept").touch()
@@ -251,7 +243,7 @@ class Copy:
 
     def lock(self) -> None:
         """Hold it for this process: one that nobody holds is left over from a crash."""
-        self._lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT | O_CLOEXEC, 0o600)
+        self._lock = os.open(self.directory / _LOCK, os.O_RDWR | os.O_CREAT | O_CLOEXEC, 0o600)
         lock(self._lock)
 
     def _let_go(self) -> None:
@@ -337,13 +329,13 @@ def _origin(top: Path, copies: Path) -> Path:
 def tidy_copies(copies: Path) -> None:
     """Remove the copies that a crash has left, and those that were kept a week ago. Never raises."""
     for directory in _directories(copies):
-        if (directory / "kept").exists() and not is_gone(directory):
+        if (directory / "kept").exists() and not _is_gone(directory):
             with contextlib.suppress(OSError):
                 if time.time() - (directory / "kept").stat().st_mtime > _KEPT_SECONDS:
-                    remove_behind(directory, _OURS)
+                    _remove_behind(directory)
         elif _is_left_over(directory):
             log.info("the copy %s is left over, and is removed", directory)
-            remove_behind(directory, _OURS)
+            _remove_behind(directory)
 
 
 def _directories(copies: Path) -> Iterator[Path]:
@@ -353,9 +345,9 @@ def _directories(copies: Path) -> Iterator[Path]:
 
 def _is_left_over(directory: Path) -> bool:
     try:
-        descriptor = os.open(directory / "lock", os.O_RDWR | O_CLOEXEC)
+        descriptor = os.open(directory / _LOCK, os.O_RDWR | O_CLOEXEC)
     except OSError:
-        return is_gone(directory)  # else it is being made just now, or is not ours
+        return _is_gone(directory)  # else it is being made just now, or is not ours
     try:
         lock(descriptor)
     except OSError:
