@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
@@ -113,61 +113,46 @@ def _steps(settings: GuardrailSettings, usual: Steps, circle: str) -> Steps:
     )
 
 
+_STUCK = "end your turn and tell the user what stands in the way."
+
+_WARNINGS: Mapping[Circle, str] = {
+    "same_call": "This call has failed {count} times with the same arguments, and nothing was changed in between. "
+    "Do not repeat it: change the arguments or the approach.",
+    "same_tool": "{tool} has failed {count} times in a row. Stop and look at what the errors have in common, and at "
+    "what is really there, before you call it again.",
+    "no_progress": "This call has given the same result {count} times, and nothing was changed in between. "
+    "Use the result, or do something else.",
+}
+_REFUSALS: Mapping[Circle, str] = {
+    "same_call": "Not run: this call has failed {count} times in this turn with the same arguments, and nothing was "
+    "changed in between. Change the arguments, use another tool, or look at what is there now. If you cannot go on, "
+    f"{_STUCK}",
+    "same_tool": "Not run: {tool} has failed {count} times in a row. First look at something new, or get something "
+    f"else done; then {{tool}} is run again. If you cannot go on, {_STUCK}",
+    "no_progress": "Not run: this call has given the same result {count} times in this turn, and nothing was changed "
+    "in between. Go on with that result. If you wait for something, wait with a command; if you cannot go on, end "
+    "your turn and tell the user.",
+}
+_DONE: Mapping[Circle, str] = {
+    "same_call": "called {tool} {count} times with the same arguments, which failed each time",
+    "same_tool": "called {tool} {count} times in a row, and it failed each time",
+    "no_progress": "made the same call of {tool} {count} times and got the same result",
+}
+
+
 def warning(verdict: Verdict, tool: str) -> str:
     """What the model reads with the result."""
-    count = verdict.count
-    match verdict.circle:
-        case "same_call":
-            return (
-                f"This call has failed {count} times with the same arguments, and nothing was changed in between. "
-                "Do not repeat it: change the arguments or the approach."
-            )
-        case "same_tool":
-            return (
-                f"{tool} has failed {count} times in a row. Stop and look at what the errors have in common, and at "
-                "what is really there, before you call it again."
-            )
-        case "no_progress":
-            return (
-                f"This call has given the same result {count} times, and nothing was changed in between. "
-                "Use the result, or do something else."
-            )
+    return _WARNINGS[verdict.circle].format(count=verdict.count, tool=tool)
 
 
 def refusal(verdict: Verdict, tool: str) -> str:
     """What the model gets in place of a result of a call that was not run."""
-    count = verdict.count
-    match verdict.circle:
-        case "same_call":
-            return (
-                f"Not run: this call has failed {count} times in this turn with the same arguments, and nothing was "
-                "changed in between. Change the arguments, use another tool, or look at what is there now. If you "
-                "cannot go on, end your turn and tell the user what stands in the way."
-            )
-        case "same_tool":
-            return (
-                f"Not run: {tool} has failed {count} times in a row. First look at something new, or get something "
-                f"else done; then {tool} is run again. If you cannot go on, end your turn and tell the user what "
-                "stands in the way."
-            )
-        case "no_progress":
-            return (
-                f"Not run: this call has given the same result {count} times in this turn, and nothing was changed "
-                "in between. Go on with that result. If you wait for something, wait with a command; if you cannot "
-                "go on, end your turn and tell the user."
-            )
+    return _REFUSALS[verdict.circle].format(count=verdict.count, tool=tool)
 
 
 def farewell(verdict: Verdict, tool: str) -> str:
     """Why the turn ends, for the person."""
-    count = verdict.count
-    match verdict.circle:
-        case "same_call":
-            done = f"called {tool} {count} times with the same arguments, which failed each time"
-        case "same_tool":
-            done = f"called {tool} {count} times in a row, and it failed each time"
-        case "no_progress":
-            done = f"made the same call of {tool} {count} times and got the same result"
+    done = _DONE[verdict.circle].format(count=verdict.count, tool=tool)
     return (
         f"Stopped: the model went round in circles. It {done} (limit: tool_loop_guardrails.hard_stop_after). "
         "Send another prompt to go on; it helps to say what to do differently."

@@ -196,6 +196,14 @@ def parse_arguments(text: str) -> dict[str, Any]:
     return value
 
 
+def arguments_of(call: ToolCall) -> dict[str, Any]:
+    """The arguments of a call; none where they cannot be read."""
+    try:
+        return parse_arguments(call["function"]["arguments"])
+    except ValueError:
+        return {}
+
+
 def repaired(messages: Sequence[Message], sound: int = 0) -> list[Message]:
     """A history that every server takes: each call has its result right after it, and no result is without its call.
 

@@ -6,7 +6,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Literal, Protocol
 
@@ -199,6 +199,7 @@ KIND_WORDS: Mapping[TaskKind, str] = {"process": "command", "delegation": "sub-a
 """What a task is, for people and models."""
 
 _POLITE = frozenset({"SIGTERM", "SIGKILL", "SIGINT", "SIGHUP"})
+"""By these somebody ended a process."""
 
 
 def told(news: Sequence[News], missed: int = 0) -> str:
@@ -207,7 +208,7 @@ def told(news: Sequence[News], missed: int = 0) -> str:
     Args:
         missed: how many older ones nobody can tell of any more.
     """
-    parts = [_HEAD, *_merged(news)]
+    parts = [_HEAD, *(part for source, found in _by_source(news).items() for part in _shown(source, found))]
     if missed:
         parts.append(f"{missed} older news are left out: there were too many.")
     text = "\n\n".join(parts)
@@ -219,8 +220,7 @@ def told(news: Sequence[News], missed: int = 0) -> str:
 def fitting(news: Sequence[News]) -> list[News]:
     """Those that one message can tell of, all of a source or none and at least one; the others are for the next."""
     chars, sources = len(_HEAD), set[str]()
-    by_source = _by_source(news)
-    for source, found in by_source.items():
+    for source, found in _by_source(news).items():
         chars += sum(len(part) + 2 for part in _shown(source, found))
         if sources and chars > _MOST_CHARS:
             break
@@ -292,20 +292,10 @@ def how_it_ended(info: ProcessInfo) -> str:
     return f"exit code {info.exit_code}{f' ({note})' if note else ''}"
 
 
-def was_stopped(info: ProcessInfo) -> bool:
-    """Whether somebody ended a process, as far as its end tells."""
-    return info.signal in _POLITE
-
-
 def last_line(output: str) -> str:
     """The last line of an output that has something on it."""
     lines = (line.strip() for line in reversed(plain_text(output[-_TAIL_CHARS:]).splitlines()))
     return redact(next((line for line in lines if line), ""))[:_COMMAND_CHARS]
-
-
-def _merged(news: Sequence[News]) -> Iterable[str]:
-    for source, found in _by_source(news).items():
-        yield from _shown(source, found)
 
 
 def _by_source(news: Sequence[News]) -> dict[str, list[News]]:
@@ -367,17 +357,6 @@ def deliver(turn: Turn, box: NewsBox, note: str = "", *, told_person: bool = Fal
     return True
 
 
-def deliver_before_prompt(turn: Turn, box: NewsBox) -> None:
-    """Tell the model what waits before the person's message, which stays as the person wrote it.
-
-    Raises:
-        TurnInterrupted: as `deliver`.
-    """
-    if deliver(turn, box):
-        # Two messages of the user's side in a row would be refused by servers.
-        turn.history.remember(assistant_message(_NOTED))
-
-
 def open_turn(
     turn: Turn,
     box: NewsBox,
@@ -401,7 +380,9 @@ def open_turn(
             # The person sees what the turn is about.
             turn.callbacks.status_callback(Status("background", f"{titles(news)}. The agent goes on with that."))
         return deliver(turn, box, beside(), told_person=True)
-    deliver_before_prompt(turn, box)
+    if deliver(turn, box):  # before the person's message, which stays as the person wrote it
+        # Two messages of the user's side in a row would be refused by servers.
+        turn.history.remember(assistant_message(_NOTED))
     remember_prompt(turn.history, content, complete, beside)
     return True
 
@@ -451,9 +432,9 @@ class _Follower:
 
     def _end(self, info: ProcessInfo, *, is_wanted: bool) -> None:
         by_person = info.id in self.stopped
-        state: TaskState = "stopped" if by_person or was_stopped(info) else "failed" if info.exit_code else "done"
-
-        state = "failed" if state == "done" and info.signal else state
+        state: TaskState = "failed" if info.exit_code or info.signal else "done"
+        if by_person or info.signal in _POLITE:
+            state = "stopped"
 
         def end() -> None:
             self.tasks.end(info.id, state, how_it_ended(info))

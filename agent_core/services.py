@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from agent_core.memory.session_memory import SessionMemory
     from agent_core.sessions.store import SessionStore
     from agent_core.skills import SessionSkills
-    from agent_core.telemetry.exporter import SessionTrace
+    from agent_core.telemetry.spans import SessionSpans
     from agent_core.tool_calls import NestedCalls
     from tools.memory_port import Memory
 
@@ -74,7 +74,7 @@ class SessionServices:
         self._spending = threading.Lock()
         self.activity = Activity()
         # Who collects traces of its turns; None: nobody.
-        self.tracing: SessionTrace | None = None
+        self.tracing: SessionSpans | None = None
         self.prefix = PrefixWatch()
         self.habits = SeenHabits()
         self.omissions = Omissions()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from agent_core.check_commands import is_check, only_brings, outcome_of
-from agent_core.messages import Content, ToolCall, parse_arguments, text_of
+from agent_core.messages import Content, ToolCall, arguments_of, text_of
 from tools.context import TodoItem
 from tools.light_dataclass import dataclass
 from tools.result import ChangedFile, ShownDiff, ToolResult
@@ -69,7 +69,11 @@ class UncheckedEdits:
                 self._edit(_edited(result))
         elif name in _RUNS_COMMANDS and "exit_code" in result.facts:
             self._ran(name, result)
-        elif name == "process" and _looks(call) and result.facts.get("process") in self._checking:
+        elif (
+            name == "process"
+            and arguments_of(call).get("action") in _LOOKS
+            and result.facts.get("process") in self._checking
+        ):
             self._checked(result)
 
     def _ran(self, name: str, result: ToolResult) -> None:
@@ -143,13 +147,6 @@ def forbids_checks(content: Content) -> bool:
     return _NOT_WANTED.search(text_of(content)) is not None
 
 
-def _looks(call: ToolCall) -> bool:
-    try:
-        return parse_arguments(call["function"]["arguments"]).get("action") in _LOOKS
-    except ValueError:
-        return False
-
-
 def _edited(result: ToolResult) -> list[ChangedFile]:
     """The files whose text is another now."""
     return [
@@ -174,6 +171,12 @@ _TOLD: dict[Kind, str] = {
     "plan": "The plan has open items: the model is asked to finish them.",
     "announced": "The model announced a step and did not take it: it is asked to go on.",
 }
+
+_UNCHECKED = (
+    "You changed code in this turn ({names}) and have run nothing since that shows whether it works. Run the "
+    "narrowest check that covers it (its tests, a type check, a build, or the code itself) and fix what it "
+    "shows. If no check is possible or needed, say in one sentence why."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +249,7 @@ class LooseEnds:
     def _unchecked(self, *, explained: bool) -> dict[Kind, str]:
         edits, failed = self.edits, self.edits.failed
         if failed is None:
-            return {"unchecked": _of_edits(edits.unchecked)} if edits.unchecked else {}
+            return {"unchecked": _UNCHECKED.format(names=edits.unchecked)} if edits.unchecked else {}
         # Who was only asked to run something has done so.
         if not edits.has_any or explained:
             return {}
@@ -261,20 +264,7 @@ class LooseEnds:
 
 def _plans(call: ToolCall) -> bool:
     """Whether a call has written the plan, not only asked for it."""
-    if call["function"]["name"] != "todo":
-        return False
-    try:
-        return parse_arguments(call["function"]["arguments"]).get("todos") is not None
-    except ValueError:
-        return False
-
-
-def _of_edits(names: str) -> str:
-    return (
-        f"You changed code in this turn ({names}) and have run nothing since that shows whether it works. Run the "
-        "narrowest check that covers it (its tests, a type check, a build, or the code itself) and fix what it "
-        "shows. If no check is possible or needed, say in one sentence why."
-    )
+    return call["function"]["name"] == "todo" and arguments_of(call).get("todos") is not None
 
 
 def _of_plan(items: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from agent_core.messages import Message, ToolCall, parse_arguments, text_of
+from agent_core.messages import Message, ToolCall, arguments_of, text_of
 from agent_core.prompt.rules_reader import (
     FOLDER,
     CursorRule,
@@ -435,7 +435,7 @@ class NestedRules:
     def _worked_in(self, call: ToolCall, result: ToolResult) -> Iterator[Path]:
         """Which files and directories a call was about; the names are those of the session's directories."""
         name = call["function"]["name"]
-        arguments = _arguments(call)
+        arguments = arguments_of(call)
         if name == "patch":
             written: list[Any] = list(paths_of(arguments))
         elif name in _FILE_TOOLS:
@@ -473,13 +473,6 @@ class _Known:
         if self._texts is None:
             self._texts = [text_of(message["content"]) for message in self._shown() if message["role"] == "tool"]
         return any(text in each for each in self._texts)
-
-
-def _arguments(call: ToolCall) -> dict[str, Any]:
-    try:
-        return parse_arguments(call["function"]["arguments"])
-    except ValueError:
-        return {}
 
 
 def _depth(path: Path) -> int:

@@ -35,6 +35,7 @@ from agent_core.messages import (
     Message,
     Part,
     ToolCall,
+    arguments_of,
     parse_arguments,
     said_in,
     text_of,
@@ -93,16 +94,9 @@ def _result(message: Message) -> ToolResult:
 
 
 def _call(call: ToolCall, cwd: str, result: ToolResult) -> Iterator[SessionEvent]:
-    name, arguments = meant(call["function"]["name"], _arguments(call["function"]["arguments"]))
+    name, arguments = meant(call["function"]["name"], arguments_of(call))
     yield ToolRequested(call["id"], name, arguments, cwd, announced=False)
     yield ToolFinished(call["id"], name, arguments, cwd, result)
-
-
-def _arguments(text: str) -> dict[str, Any]:
-    try:
-        return parse_arguments(text)
-    except ValueError:
-        return {}
 
 
 def _said(content: Content | None) -> Iterator[SaidPart]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from agent_core.settings.sections import ToolPart
+from agent_core.settings.sections import ToolPart, bare_words
 
 Sampling = Literal["ask", "allow", "off"]
 ToolSearch = Literal["auto", "on", "off"]
@@ -141,10 +141,10 @@ class McpServerPart(ToolPart):
 class McpPart(ToolPart):
     """How MCP servers are used."""
 
-    sampling: Sampling = Field(
+    sampling: Annotated[Sampling, bare_words("off", "on")] = Field(
         "ask", description="Servers that want a model's answer: `ask` you each time, `allow`, or `off`."
     )
-    tool_search: ToolSearch = Field(
+    tool_search: Annotated[ToolSearch, bare_words("off", "on")] = Field(
         "auto", description="Put servers' tools behind a search; `auto`: where they are too long."
     )
     tool_search_share: float = Field(
@@ -154,12 +154,6 @@ class McpPart(ToolPart):
         allow_inf_nan=False,
         description="With `auto`: the share of the model's window from which they are too long.",
     )
-
-    @field_validator("sampling", "tool_search", mode="before")
-    @classmethod
-    def _as_yaml_reads_it(cls, value: object) -> object:
-        # YAML reads a bare `off` as false, and `on` as true.
-        return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
 
 
 def _with_certificates(ours: dict[str, Any]) -> dict[str, Any]:

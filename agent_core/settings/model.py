@@ -26,6 +26,7 @@ from agent_core.settings.sections import (
     TelemetryPart,
     TerminalPart,
     WebPart,
+    renamed,
 )
 from tools.approval.rules import rule_text
 
@@ -105,7 +106,12 @@ class ServerSettings(SettingsPart):
     @model_validator(mode="before")
     @classmethod
     def _names_of_others(cls, value: object) -> object:
-        return _renamed(value)
+        if not isinstance(value, Mapping):
+            return value
+        ours = renamed(value, _OTHER_NAMES)
+        if ours.get("transport") in get_args(ApiModeName):  # upstream's name for the protocol
+            ours.setdefault("api_mode", ours.pop("transport"))
+        return ours
 
     @field_validator("base_url")
     @classmethod
@@ -400,19 +406,6 @@ def normalized(written: Mapping[Any, Any]) -> dict[Any, Any]:
     if old and "fallback_providers" not in known:
         known["fallback_providers"] = old if isinstance(old, list) else [old]
     return known
-
-
-def _renamed(server: object) -> object:
-    """A server's entry with our names for upstream's, and without the keys that it has no value for."""
-    if not isinstance(server, Mapping):
-        return server
-    ours = {key: value for key, value in server.items() if value is not None}
-    for theirs, name in _OTHER_NAMES.items():
-        if theirs in ours and name not in ours:
-            ours[name] = ours[theirs]
-    if ours.get("transport") in get_args(ApiModeName):  # upstream's name for the protocol
-        ours.setdefault("api_mode", ours.pop("transport"))
-    return ours
 
 
 def _without_nulls(part: object) -> object:

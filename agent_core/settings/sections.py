@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from agent_core.memory.store import MemoryLimits
 from tools.settings import ProgramMode, ProgramSettings
@@ -53,20 +53,36 @@ def variants(name: str) -> tuple[str, ...]:
 # What every section is.
 
 
-class SettingsPart(BaseModel):
-    """A part of the settings: immutable, and what it does not know is reported elsewhere, not refused."""
+class ToolPart(BaseModel):
+    """A part of the settings: immutable; what it does not know is reported elsewhere, not refused."""
 
     # Inputs may be keys, and errors end up in logs.
     model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
 
 
+class SettingsPart(ToolPart):
+    """A part that no other program writes to: every key is reported that it does not know."""
+
+
+def renamed(written: Mapping[Any, Any], names: Mapping[str, str]) -> dict[Any, Any]:
+    """A part as it was written with our names for upstream's, and without the keys that it has no value for."""
+    ours = {key: value for key, value in written.items() if value is not None}
+    for theirs, name in names.items():
+        if theirs in ours and name not in ours:
+            ours[name] = ours[theirs]
+    return ours
+
+
+def bare_words(no: str, yes: str) -> BeforeValidator:
+    """YAML reads words like a bare `off` and `on` as false and true: the ones that were meant."""
+    return BeforeValidator(lambda value: (yes if value else no) if isinstance(value, bool) else value)
+
+
+def _stripped(value: object) -> object:
+    return value.strip() if isinstance(value, str) else "" if value is None else value
+
+
 # Tools.
-
-
-class ToolPart(BaseModel):
-    """A part of the settings: immutable; what it does not know is reported elsewhere, not refused."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
 
 
 class WebPart(ToolPart):
@@ -117,7 +133,7 @@ class SandboxPart(ToolPart):
     level: Literal["read-only", "workspace-write", "full"] = Field(
         "workspace-write", description="Change nothing; change the session's directories; no sandbox at all."
     )
-    network: Literal["off", "proxy", "on"] = Field(
+    network: Annotated[Literal["off", "proxy", "on"], bare_words("off", "on")] = Field(
         "proxy", description="`proxy`: allowed hosts, others are asked about; `on`: every host."
     )
     registries: bool = Field(True, description="Package registries count as allowed hosts.")
@@ -132,12 +148,6 @@ class SandboxPart(ToolPart):
     processes: int | None = Field(None, ge=1, description="Processes that a command may start (not for root).")
     file_size_mb: int | None = Field(None, ge=1, description="Megabytes that one file may grow to.")
 
-    @field_validator("network", mode="before")
-    @classmethod
-    def _as_word(cls, value: object) -> object:
-        # YAML reads a bare `on` or `off` as true or false.
-        return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
-
 
 # `background`: work behind the turns.
 
@@ -147,19 +157,13 @@ OwnTurns = Literal["auto", "always", "ask", "never"]
 class BackgroundPart(ToolPart):
     """What happens when something ends while no turn runs."""
 
-    turns: OwnTurns = Field(
+    turns: Annotated[OwnTurns, bare_words("never", "always")] = Field(
         "auto",
         description="When a turn of its own begins; `auto`: where the editor says that it shows such turns.",
     )
     max_turns: int = Field(
         8, ge=1, le=100, description="How many of those may follow each other before you say something."
     )
-
-    @field_validator("turns", mode="before")
-    @classmethod
-    def _yaml_words(cls, value: object) -> object:
-        # YAML reads bare words like `off` and `on` so.
-        return {False: "never", True: "always"}.get(value, value) if isinstance(value, bool) else value
 
 
 # `code_execution`: programs that call tools.
@@ -226,13 +230,8 @@ class CompressionPart(ToolPart):
     @field_validator("engine", mode="before")
     @classmethod
     def _plain(cls, value: object) -> object:
-        return (
-            (value.strip() or DEFAULT_ENGINE)
-            if isinstance(value, str)
-            else DEFAULT_ENGINE
-            if value is None
-            else value
-        )
+        name = _stripped(value)
+        return DEFAULT_ENGINE if name == "" else name
 
 
 # `delegation`: sub-agents. Upstream has it too.
@@ -303,10 +302,7 @@ class DelegationPart(ToolPart):
     def _as_upstream(cls, value: object) -> object:
         if not isinstance(value, Mapping):
             return value
-        ours = {key: part for key, part in value.items() if part is not None}
-        for theirs, name in _DELEGATION_NAMES.items():
-            if theirs in ours and name not in ours:
-                ours[name] = ours[theirs]
+        ours = renamed(value, _DELEGATION_NAMES)
         model, provider = str(ours.get("model") or "").strip(), str(ours.pop("provider", None) or "").strip()
         if model and provider and not model.startswith(f"{provider}:"):
             ours["model"] = f"{provider}:{model}"
@@ -354,7 +350,7 @@ class TerminalPart(ToolPart):
     files_by: Literal["auto", "python", "sh"] = Field(
         "auto", description="Has no effect any more: files there are read and written by its shell."
     )
-    sync: Literal["off", "in", "both"] = Field(
+    sync: Annotated[Literal["off", "in", "both"], bare_words("off", "both")] = Field(
         "off",
         description="Where a place shares no files: in: the workspace is copied there; both: changes come back.",
     )
@@ -404,13 +400,7 @@ class TerminalPart(ToolPart):
     @model_validator(mode="before")
     @classmethod
     def _names_of_others(cls, value: object) -> object:
-        if not isinstance(value, Mapping):
-            return value
-        ours = {key: part for key, part in value.items() if part is not None}
-        for theirs, name in _TERMINAL_NAMES.items():
-            if theirs in ours and name not in ours:
-                ours[name] = ours[theirs]
-        return ours
+        return renamed(value, _TERMINAL_NAMES) if isinstance(value, Mapping) else value
 
     @field_validator("backend", mode="before")
     @classmethod
@@ -419,12 +409,6 @@ class TerminalPart(ToolPart):
             return value
         name = value.strip().lower() or "local"
         return _OTHER_BACKENDS.get(name, name)
-
-    @field_validator("sync", mode="before")
-    @classmethod
-    def _sync_word(cls, value: object) -> object:
-        # YAML reads off and on as no and yes.
-        return {False: "off", True: "both"}[value] if isinstance(value, bool) else value
 
     @field_validator(
         "env_passthrough",
@@ -479,7 +463,9 @@ class MemoryPart(ToolPart):
     user_profile_enabled: bool = Field(True, description="Keep what is known of you in `memories/USER.md`.")
     memory_char_limit: int = Field(2_200, ge=100, le=50_000, description="Characters of all notes together.")
     user_char_limit: int = Field(1_375, ge=100, le=50_000, description="Likewise, of what is known of you.")
-    provider: str = Field("", description="A memory provider that a plugin in the home brings; empty: none.")
+    provider: Annotated[str, BeforeValidator(_stripped)] = Field(
+        "", description="A memory provider that a plugin in the home brings; empty: none."
+    )
     recall_timeout: float = Field(
         1.0,
         ge=0,
@@ -487,11 +473,6 @@ class MemoryPart(ToolPart):
         allow_inf_nan=False,
         description="Seconds a prompt waits for what the provider recalls; later, it comes with the next prompt.",
     )
-
-    @field_validator("provider", mode="before")
-    @classmethod
-    def _plain(cls, value: object) -> object:
-        return value.strip() if isinstance(value, str) else "" if value is None else value
 
     @property
     def limits(self) -> MemoryLimits:
@@ -510,10 +491,8 @@ class MemoryPart(ToolPart):
 # The system prompt.
 
 
-class ContextFilesPart(BaseModel):
+class ContextFilesPart(ToolPart):
     """Rules files, which tell the model how to work in a project."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
 
     enabled: bool = Field(True, description="Tell the model what they say.")
     max_chars: int | None = Field(

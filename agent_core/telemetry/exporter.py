@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agent_core.callbacks import AgentCallbacks
     from agent_core.config import Configuration
     from agent_core.settings.sections import TelemetryPart
+    from agent_core.telemetry.spans import SessionSpans
     from agent_core.turn import Turn
 
 
@@ -32,18 +33,6 @@ class TurnTrace(Protocol):
         ...
 
 
-class SessionTrace(Protocol):
-    """Traces the turns of one session."""
-
-    def begin(self, session_id: str, turn_id: str) -> TurnTrace:
-        """A turn begins."""
-        ...
-
-    def of_sub_agent(self) -> SessionTrace:
-        """The same for a sub-agent that works for the turn that runs now."""
-        ...
-
-
 class NoTrace:
     """Nobody collects traces."""
 
@@ -55,7 +44,7 @@ class NoTrace:
         """Nothing."""
 
 
-def begin_trace(tracing: SessionTrace | None, session_id: str, turn_id: str) -> TurnTrace:
+def begin_trace(tracing: SessionSpans | None, session_id: str, turn_id: str) -> TurnTrace:
     """The trace of a turn that begins."""
     return NoTrace() if tracing is None else tracing.begin(session_id, turn_id)
 
@@ -77,7 +66,7 @@ class Traces:
         self._lock = threading.Lock()
         self._provider: TracerProvider | None = None
 
-    def of_session(self) -> SessionTrace | None:
+    def of_session(self) -> SessionSpans | None:
         """What traces a session that begins; None where nobody collects. What stands in the way is logged."""
         try:
             part = self._load().settings.telemetry
