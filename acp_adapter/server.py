@@ -131,12 +131,8 @@ class Extensions:
             stopped, lost), detail, tells (its end is news), startedAt and endedAt (seconds since the epoch, null for
             none); waiting: how many news no turn has told the model of yet.
         """
-        from acp_adapter.commands.info import (  # noqa: PLC0415 - few clients ask
-            VERBS,
-            control_task,
-            news_waiting,
-            session_tasks,
-        )
+        from acp_adapter.commands.info import control_task, news_waiting, session_tasks  # noqa: PLC0415 - few ask
+        from agent_core.background_tasks import VERBS  # noqa: PLC0415
 
         session = await self._sessions.reach(_session_id(params))
         action, task_id = params.get("action"), params.get("taskId")

@@ -17,6 +17,9 @@ TaskState = Literal["running", "paused", "done", "failed", "stopped", "lost"]
 
 LIVE: frozenset[TaskState] = frozenset({"running", "paused"})
 _KEPT_FINISHED = 50
+_DONE = {"stop": "stopped", "pause": "paused", "resume": "resumed"}
+VERBS = frozenset(_DONE)
+"""What may be done to a task, as `TaskControl` has it."""
 
 
 class TaskError(RequestError):
@@ -136,31 +139,12 @@ class TaskBoard:
         """Whether any lives."""
         return any(each.is_live for each in self.list())
 
-    def stop(self, task_id: str) -> None:
-        """End a task; blocks until it has been told.
+    def control(self, task_id: str, verb: str) -> None:
+        """Do one of `VERBS` to a task: end it, let it rest, or let one go on that rests. Blocks.
 
         Raises:
-            TaskError: there is none of that id that lives, or it cannot be stopped.
+            TaskError: there is none of that id that lives, or that cannot be done to it.
         """
-        self._control(task_id, "stopped", lambda control: control.stop)
-
-    def pause(self, task_id: str) -> None:
-        """Let a task rest.
-
-        Raises:
-            TaskError: as `stop`.
-        """
-        self._control(task_id, "paused", lambda control: control.pause)
-
-    def resume(self, task_id: str) -> None:
-        """Let a task that rests go on.
-
-        Raises:
-            TaskError: as `stop`.
-        """
-        self._control(task_id, "resumed", lambda control: control.resume)
-
-    def _control(self, task_id: str, verb: str, of: Callable[[TaskControl], Callable[[str], None] | None]) -> None:
         with self._lock:
             info, control = self._tasks.get(task_id), self._controls.get(task_id)
             live = ", ".join(each.id for each in self._tasks.values() if each.is_live) or "none"
@@ -168,9 +152,9 @@ class TaskBoard:
             raise TaskError(f"There is no task {task_id!r} in this session. Those that run: {live}.")
         if not info.is_live:
             raise TaskError(f"{task_id} is over already ({info.state}). Those that run: {live}.")
-        action = None if control is None else of(control)
+        action = None if control is None else getattr(control, verb)
         if action is None:
-            raise TaskError(f"{task_id} cannot be {verb}.")
+            raise TaskError(f"{task_id} cannot be {_DONE[verb]}.")
         action(task_id)
 
     def _put(self, info: TaskInfo) -> None:

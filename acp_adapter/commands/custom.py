@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 
 from acp_adapter.commands.command import AsPrompt, Desk, SlashCommand, Told, Typed, code, plain
 from agent_core.errors import RequestError, TurnInterrupted
-from agent_core.events import Command
 from agent_core.sessions.titles import clean_title
 from tools.errors import ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
@@ -26,11 +25,6 @@ if TYPE_CHECKING:
 
 _PLACE = re.compile(r"\$(?:(ARGUMENTS)\b|([1-9])(?![0-9]))")
 ALL = "$ARGUMENTS"
-
-
-def has_places(body: str) -> bool:
-    """Whether there is a place for arguments."""
-    return _PLACE.search(body) is not None
 
 
 def placed(body: str, arguments: str) -> tuple[str, int]:
@@ -98,10 +92,9 @@ def read_command(name: str, text: str, origin: CommandOrigin) -> CustomCommand |
     if not body:
         return None
     fields = _fields(head)
-    described = _first_line(fields.get("description", "")) or _first_line(
-        _MARKS.sub("", body.partition("\n")[0], count=1)
-    )
-    hint = _first_line(fields.get("argument-hint", "")) or ("arguments" if has_places(body) else "")
+    first_line = _MARKS.sub("", body.partition("\n")[0], count=1)
+    described = clean_title(fields.get("description", ""), room=_ROOM) or clean_title(first_line, room=_ROOM)
+    hint = clean_title(fields.get("argument-hint", ""), room=_ROOM) or ("arguments" if _PLACE.search(body) else "")
     return CustomCommand(name, f"{described} ({origin})".lstrip(), hint, body, origin)
 
 
@@ -112,6 +105,11 @@ def as_command(custom: CustomCommand) -> SlashCommand:
         return AsPrompt(filled(custom.body, typed.rest))
 
     return SlashCommand(custom.name, custom.description, run, custom.hint)
+
+
+def renamed(commands: Iterable[SlashCommand], prefix: str, taken: Collection[str]) -> Iterator[SlashCommand]:
+    """The commands, with a prefix to their names where others are called so."""
+    return (replace(one, name=prefix + one.name) if one.name in taken else one for one in commands)
 
 
 def filled(body: str, arguments: str) -> str:
@@ -141,14 +139,10 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if is_quoted else value
 
 
-def _first_line(text: str) -> str:
-    return clean_title(text, room=_ROOM)
-
-
 # Skills as commands: `/NAME words` is a prompt with the skill's instructions and the words; `/skills` lists them.
 
 MOST_OFFERED = 100
-_PREFIX = "skill:"
+SKILL_PREFIX = "skill:"
 _HINT = "what to do"
 _WIDTH = 140
 _MOST_SHOWN = 100
@@ -160,54 +154,17 @@ _ORIGINS: dict[Origin, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SkillCommand:
-    """A skill as a command.
-
-    Attributes:
-        name: as it is typed: the skill's, or `skill:NAME` where another command is called so.
-        skill: the skill's name.
-        hint: what may follow the name.
-    """
-
-    name: str
-    skill: str
-    description: str
-    hint: str = _HINT
-
-    @property
-    def offer(self) -> Command:
-        """The command as a client is told of it."""
-        return Command(self.name, self.description, self.hint)
-
-
-def skill_commands(skills: Sequence[Skill], taken: Collection[str]) -> tuple[SkillCommand, ...]:
+def skill_commands(skills: Sequence[Skill], taken: Collection[str]) -> tuple[SlashCommand, ...]:
     """The commands of skills that a person may type, at most a hundred. `taken` are names of the person's own."""
     typed = [skill for skill in skills if skill.head.for_person][:MOST_OFFERED]
-    return tuple(
-        SkillCommand(
-            _PREFIX + skill.facts.name if skill.facts.name in taken else skill.facts.name,
-            skill.facts.name,
-            _described(skill.facts),
-            skill.head.hint or _HINT,
-        )
-        for skill in typed
-    )
+    return tuple(renamed(map(_skill_command, typed), SKILL_PREFIX, taken))
 
 
-def skills_beside(skills: Sequence[SkillCommand], built_in: Collection[str]) -> Iterator[SkillCommand]:
-    """The commands, by other names where built-in ones are called so."""
-    for skill in skills:
-        yield replace(skill, name=_PREFIX + skill.name) if skill.name in built_in else skill
-
-
-def skill_as_slash(skill: SkillCommand) -> SlashCommand:
-    """The command, ready to be run."""
-
+def _skill_command(skill: Skill) -> SlashCommand:
     def run(typed: Typed, desk: Desk) -> AsPrompt:
-        return _as_prompt(skill.skill, typed.rest, desk)
+        return _as_prompt(skill.facts.name, typed.rest, desk)
 
-    return SlashCommand(skill.name, skill.description, run, skill.hint)
+    return SlashCommand(skill.facts.name, _described(skill.facts), run, skill.head.hint or _HINT)
 
 
 def show_skills(_typed: Typed, desk: Desk) -> Told:
@@ -299,94 +256,60 @@ def _short(text: str) -> str:
 
 # Prompts of MCP servers as commands: `/server:prompt words` is a prompt with what the server makes of the words.
 
-_MCP_PREFIX = "mcp:"
+MCP_PREFIX = "mcp:"
 _UNUSABLE = re.compile(r"[^a-z0-9_-]+")
 _NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class PromptCommand:
-    """A server's prompt as a command.
-
-    Attributes:
-        name: as it is typed: `server:prompt`, or `mcp:server:prompt` where another command is called so.
-        server, prompt: as the server and its prompt call themselves.
-    """
-
-    name: str
-    server: str
-    prompt: str
-    description: str
-    arguments: tuple[PromptArgument, ...] = ()
-
-    @property
-    def offer(self) -> Command:
-        """The command as a client is told of it."""
-        return Command(self.name, self.description, self.hint)
-
-    @property
-    def hint(self) -> str:
-        """What may follow the name."""
-        return " ".join(f"<{one.name}>" if one.required else f"[{one.name}]" for one in self.arguments)
-
-
-def prompt_commands(prompts: Iterable[tuple[str, str, OfferedPrompt]]) -> tuple[PromptCommand, ...]:
+def prompt_commands(prompts: Iterable[tuple[str, str, OfferedPrompt]]) -> tuple[SlashCommand, ...]:
     """The commands of servers' prompts, at most a hundred. `prompts` are server, its name for tools, prompt."""
-    found: dict[str, PromptCommand] = {}
+    found: dict[str, SlashCommand] = {}
     for server, label, prompt in prompts:
         name = f"{_cleaned(label)}:{_cleaned(prompt.name)}"
-        about = prompt.description if len(prompt.description) <= _WIDTH else f"{prompt.description[: _WIDTH - 1]}…"
-        found.setdefault(
-            name, PromptCommand(name, server, prompt.name, f"{about} (MCP server)".lstrip(), prompt.arguments)
-        )
+        found.setdefault(name, _prompt_command(name, server, prompt))
     return tuple(list(found.values())[:MOST_OFFERED])
 
 
-def prompts_beside(prompts: Sequence[PromptCommand], taken: Collection[str]) -> tuple[PromptCommand, ...]:
-    """The commands, by other names where others are called so."""
-    return tuple(replace(one, name=_MCP_PREFIX + one.name) if one.name in taken else one for one in prompts)
-
-
-def prompt_as_slash(command: PromptCommand) -> SlashCommand:
-    """The command, ready to be run."""
-
+def _prompt_command(name: str, server: str, prompt: OfferedPrompt) -> SlashCommand:
     def run(typed: Typed, desk: Desk) -> AsPrompt:
-        return AsPrompt(_argument_words(command, typed, desk))
+        return AsPrompt(_made_by_server(server, prompt, typed, desk))
 
-    return SlashCommand(command.name, command.description, run, command.hint)
+    about = prompt.description if len(prompt.description) <= _WIDTH else f"{prompt.description[: _WIDTH - 1]}…"
+    hint = " ".join(f"<{one.name}>" if one.required else f"[{one.name}]" for one in prompt.arguments)
+    return SlashCommand(name, f"{about} (MCP server)".lstrip(), run, hint)
 
 
-def _argument_words(command: PromptCommand, typed: Typed, desk: Desk) -> str:
+def _made_by_server(server: str, prompt: OfferedPrompt, typed: Typed, desk: Desk) -> str:
     """What the server makes of it; blocks.
 
     Raises:
         RequestError: an argument is missing, or the server does not answer. TurnInterrupted: it was cancelled.
     """
     servers = desk.session.servers
-    arguments = read_arguments(command, typed.rest)
+    arguments = _arguments(typed, prompt.arguments)
     if servers is None:
-        raise RequestError(f"The MCP server {command.server} is not in this session any more.")
+        raise RequestError(f"The MCP server {server} is not in this session any more.")
     try:
-        result = servers.prompt(command.server, command.prompt, arguments, desk.token)
+        result = servers.prompt(server, prompt.name, arguments, desk.token)
     except ToolInterrupted as stop:
         raise TurnInterrupted from stop
     if result.failed:
         raise RequestError(
-            f"/{command.name} could not be used: {reason_of(result.text)} Nothing was sent to the model."
+            f"/{typed.command.name} could not be used: {reason_of(result.text)} Nothing was sent to the model."
         )
     desk.session.workspace.approvals.note_others()
-    return f"Do what this prompt says, which the MCP server {command.server} has made for me.\n\n{result.text}"
+    return f"Do what this prompt says, which the MCP server {server} has made for me.\n\n{result.text}"
 
 
-def read_arguments(command: PromptCommand, rest: str) -> Mapping[str, str]:
+def _arguments(typed: Typed, arguments: Sequence[PromptArgument]) -> Mapping[str, str]:
     """The arguments of a prompt from what was typed: in their order, the last one whole, or as `name=value`.
 
     Raises:
         RequestError: one that is required is missing, or there are more than the prompt has.
     """
-    names = [one.name for one in command.arguments]
-    found, left = _read(rest.strip(), names)
-    missing = [one.name for one in command.arguments if one.required and one.name not in found]
+    command = typed.command
+    found, left = _read(typed.rest.strip(), [one.name for one in arguments])
+    missing = [one.name for one in arguments if one.required and one.name not in found]
     if missing or left:
         why = f"needs {', '.join(missing)}" if missing else f"has no place for {left!r}"
         raise RequestError(f"/{command.name} {why}. Type it as: /{command.name} {command.hint}".rstrip())
@@ -395,10 +318,7 @@ def read_arguments(command: PromptCommand, rest: str) -> Mapping[str, str]:
 
 def _read(text: str, names: Sequence[str]) -> tuple[dict[str, str], str]:
     """The arguments, and what is left over."""
-    try:
-        words = shlex.split(text)
-    except ValueError:  # an apostrophe is no quote
-        words = text.split()
+    words = _words(text)
     named = [(_NAMED.fullmatch(word), word) for word in words]
     if words and all(found is not None and found[1] in names for found, _ in named):
         return {found[1]: found[2] for found, _ in named if found is not None}, ""

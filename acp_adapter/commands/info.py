@@ -15,7 +15,7 @@ from acp_adapter import __version__
 from acp_adapter.commands.command import CommandSession, Desk, Told, Typed, code, plain, prose, table
 from acp_adapter.startup import PROTOCOL_VERSION
 from agent_core.activity import Doing, span
-from agent_core.background_tasks import TaskBoard, TaskError, TaskInfo
+from agent_core.background_tasks import VERBS, TaskBoard, TaskError, TaskInfo
 from agent_core.compaction.view import shown
 from agent_core.errors import HermesError, RequestError
 from agent_core.events import ContextUsed
@@ -131,15 +131,12 @@ def _sizes(desk: Desk, services: SessionServices, model: str) -> Counter[_Kind]:
             sizes[kind] += measure([part])
     if services.system:
         sizes["system"] = measure([{"role": "system", "content": services.system}])
-    for definition in _definitions(desk, services):
+    # Before the first prompt what it will be, but for a small window.
+    definitions: Sequence[Mapping[str, Any]] = services.tools or [entry.definition() for entry in desk.tools()]
+    for definition in definitions:
         tools: _Kind = "mcp" if definition["function"]["name"].startswith("mcp_") else "tools"
         sizes[tools] += services.meter.measure_tools(model, [definition])
     return sizes
-
-
-def _definitions(desk: Desk, services: SessionServices) -> Sequence[Mapping[str, Any]]:
-    """What the model is told of tools; before the first prompt what it will be, but for a small window."""
-    return services.tools or [entry.definition() for entry in desk.tools()]
 
 
 def _parts(message: Message, made: Compaction | None) -> Iterator[tuple[_Kind, Message]]:
@@ -159,9 +156,8 @@ def _parts(message: Message, made: Compaction | None) -> Iterator[tuple[_Kind, M
 
 
 def _window(desk: Desk) -> tuple[int | None, str]:
-    try:
-        choice = desk.model()
-    except HermesError:
+    choice = _choice(desk)
+    if choice is None:
         return None, ""
     # Of the model that is played inside nobody asks how much it can take.
     return choice.context_length, "" if choice.provider == "offline" else choice.name
@@ -242,8 +238,7 @@ def show_status(typed: Typed, desk: Desk) -> Told:
 def _learned(desk: Desk) -> list[str]:
     """What refusals have taught about the model's server, and until when it is kept; nothing for no lessons."""
     choice = _choice(desk)
-    lessons = [] if choice is None else desk.factory.lessons.of(choice)
-    if choice is None or not lessons:
+    if choice is None or not (lessons := desk.factory.lessons.of(choice)):
         return []
     until = time.strftime("%d %B", time.localtime(min(lesson.until for lesson in lessons)))
     words = "; ".join(lesson.words for lesson in lessons)
@@ -253,8 +248,7 @@ def _learned(desk: Desk) -> list[str]:
 
 def _forgotten(desk: Desk) -> str:
     choice = _choice(desk)
-    lessons = [] if choice is None else desk.factory.lessons.forget(choice)
-    if choice is None or not lessons:
+    if choice is None or not (lessons := desk.factory.lessons.forget(choice)):
         return "There is nothing to forget: nothing was learned of the model's server."
     words = "; ".join(lesson.words for lesson in lessons)
     return f"Forgotten of {code(choice.name)}: {prose(words)}. It will be tried again."
@@ -269,10 +263,8 @@ def _choice(desk: Desk) -> ModelChoice | None:
 
 def _model_in_use(desk: Desk) -> str:
     """The model that answered last; before the first turn the one that will be asked."""
-    try:
-        return code(desk.session.model_used or desk.model().name)
-    except HermesError:
-        return "none"
+    name = desk.session.model_used or ((choice := _choice(desk)) and choice.name)
+    return code(name) if name else "none"
 
 
 def _window_in_use(desk: Desk) -> str:
@@ -380,9 +372,8 @@ def _spent(desk: Desk) -> Spent:
 
 
 def _prices(desk: Desk) -> str:
-    try:
-        choice = desk.model()
-    except HermesError:
+    choice = _choice(desk)
+    if choice is None:
         return ""
     prices = _listed(choice.facts)
     told = f"for a million tokens: {prices}" if prices else "its prices are not known"
@@ -405,7 +396,6 @@ def _first_sentence(text: str) -> str:
 
 # `/tasks`: what runs in the background of the session, and how what ran there came out. `/stop` ends the turn.
 
-VERBS = frozenset({"stop", "pause", "resume"})
 _USAGE = "`/tasks stop ID` ends one; `pause` and `resume` are for what can be paused."
 _TITLE_CHARS = 80
 
@@ -442,7 +432,7 @@ def control_task(factory: AgentFactory, session: CommandSession, verb: str, name
     """
     live = factory.background.live(session.id)
     board = TaskBoard() if live is None else live.tasks
-    {"stop": board.stop, "pause": board.pause, "resume": board.resume}[verb](name)
+    board.control(name, verb)
     found = board.get(name)
     if found is None:
         raise TaskError(f"{name} is forgotten already.")

@@ -14,18 +14,15 @@ from typing import TYPE_CHECKING
 from acp_adapter.commands.builtin import BUILT_IN
 from acp_adapter.commands.command import AsPrompt, Desk, OtherCommands, SlashCommand, Told, Typed
 from acp_adapter.commands.custom import (
+    MCP_PREFIX,
+    SKILL_PREFIX,
     CommandOrigin,
     CustomCommand,
-    PromptCommand,
-    SkillCommand,
     as_command,
-    prompt_as_slash,
     prompt_commands,
-    prompts_beside,
     read_command,
-    skill_as_slash,
+    renamed,
     skill_commands,
-    skills_beside,
 )
 from agent_core.errors import RequestError
 from agent_core.events import Command, CommandsOffered
@@ -126,7 +123,7 @@ class CommandShelf:
         self._read: dict[_File, CustomCommand | None] = {}
         self._commands: tuple[CustomCommand, ...] = ()
         self._skills = skills
-        self._skill_commands: tuple[SkillCommand, ...] = ()
+        self._skill_commands: tuple[SlashCommand, ...] = ()
         # Of the session's MCP servers, once they are known.
         self.servers: SessionServers | None = None
 
@@ -135,7 +132,7 @@ class CommandShelf:
         self._added: tuple[SlashCommand, ...] = ()
 
     @property
-    def prompts(self) -> tuple[PromptCommand, ...]:
+    def prompts(self) -> tuple[SlashCommand, ...]:
         """The prompts of the session's MCP servers as commands, as they were last told. Never waits."""
         return () if self.servers is None else prompt_commands(self.servers.prompts())
 
@@ -157,8 +154,8 @@ class CommandShelf:
         return OtherCommands(
             own=[Command(one.name, one.description, one.hint) for one in self._commands if one.name not in taken],
             added=[one.offer for one in self._added if one.name not in taken],
-            skills=[one.offer for one in skills_beside(self._skill_commands, taken)],
-            prompts=[one.offer for one in prompts_beside(self.prompts, taken)],
+            skills=[one.offer for one in renamed(self._skill_commands, SKILL_PREFIX, taken)],
+            prompts=[one.offer for one in renamed(self.prompts, MCP_PREFIX, taken)],
         )
 
     def renew(self) -> bool:
@@ -167,12 +164,16 @@ class CommandShelf:
         brought = {command.name: command for command in self._bring()}
         found = None if self._skills is None else self._skills.look()
         with self._lock:
-            before = [command.offer for command in self._added], self._skill_commands
+            before = self._brought()
             self._added = tuple(brought.values())
             if found is not None:  # after the folders: their commands win
                 taken = {command.name for command in self._commands}
                 self._skill_commands = skill_commands(found.used, taken)
-            return changed or before != ([command.offer for command in self._added], self._skill_commands)
+            return changed or before != self._brought()
+
+    def _brought(self) -> list[Command]:
+        """What is offered of what others bring, and of skills."""
+        return [command.offer for command in (*self._added, *self._skill_commands)]
 
     def refresh(self) -> bool:
         """Look at the folders, and read what is new or has changed; whether the commands are others now."""
@@ -191,16 +192,6 @@ class CommandShelf:
             changed, self._commands, self._read = commands != self._commands, commands, read
             return changed
 
-    def _permitted(self, file: _File) -> _File:
-        """The file. Nobody is asked before it is read.
-
-        Raises:
-            ValueError: it must not be read unasked.
-        """
-        if file.origin == "project" and (why := self._refusal(Path(file.path))):
-            raise ValueError(f"it {why}")
-        return file
-
     def _files(self) -> Iterator[_File]:
         seen: set[str] = set()
         for folder in self._folders:
@@ -210,15 +201,22 @@ class CommandShelf:
             seen.add(root)
             for name, path in _named_files(root)[:MOST_COMMANDS]:
                 try:
-                    yield self._permitted(_looked_at(name, path, root, folder.origin))
+                    file = _looked_at(name, path, root, folder.origin)
+                    # Nobody is asked before it is read.
+                    why = self._refusal(Path(file.path)) if file.origin == "project" else ""
                 except (OSError, ValueError) as problem:
                     log.debug("%s is no command: %s", path, problem)
+                    continue
+                if why:
+                    log.debug("%s is no command: it %s", path, why)
+                else:
+                    yield file
 
 
 def by_name(
     custom: Sequence[CustomCommand] = (),
-    skills: Sequence[SkillCommand] = (),
-    prompts: Sequence[PromptCommand] = (),
+    skills: Sequence[SlashCommand] = (),
+    prompts: Sequence[SlashCommand] = (),
     added: Sequence[SlashCommand] = (),
 ) -> Mapping[str, SlashCommand]:
     """Commands by name. A built-in one is never replaced, nor is one of the person's own by one that others bring
@@ -228,9 +226,9 @@ def by_name(
         return BUILT_IN
     own = {one.name: as_command(one) for one in custom if one.name not in BUILT_IN}
     brought = {one.name: one for one in added if one.name not in BUILT_IN and one.name not in own}
-    beside = (one for one in skills_beside(skills, {**BUILT_IN, **brought}) if one.name not in own)
-    known = {**BUILT_IN, **own, **brought, **{one.name: skill_as_slash(one) for one in beside}}
-    return {**known, **{one.name: prompt_as_slash(one) for one in prompts_beside(prompts, known)}}
+    beside = (one for one in renamed(skills, SKILL_PREFIX, {**BUILT_IN, **brought}) if one.name not in own)
+    known = {**BUILT_IN, **own, **brought, **{one.name: one for one in beside}}
+    return {**known, **{one.name: one for one in renamed(prompts, MCP_PREFIX, known)}}
 
 
 def refusal_in(workspace: Workspace) -> Callable[[Path], str]:

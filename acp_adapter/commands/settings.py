@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from acp_adapter.commands.command import AsPrompt, Desk, Outcome, Told, Typed, code, plain, table
 from agent_core.errors import RequestError
@@ -18,6 +18,8 @@ from tools.memory_port import MemoryOperation, MemoryRefused, MemoryTarget
 if TYPE_CHECKING:
     from agent_core.plugins.plugin import PluginStatus
     from agent_core.settings.options import Choice, Option
+
+_T = TypeVar("_T")
 
 
 # `/model`, `/mode`, `/plan` and `/reasoning`.
@@ -59,7 +61,7 @@ def plan_first(typed: Typed, desk: Desk) -> Outcome:
 def matching(wanted: str, choices: Sequence[Choice]) -> Sequence[Choice]:
     """The choices that `wanted` may mean: the one of that name, else all that begin so, else all that hold it."""
     words = wanted.casefold()
-    for fits in (_is, _begins, _holds):
+    for fits in (str.__eq__, str.startswith, str.__contains__):
         found = [choice for choice in choices if any(fits(name, words) for name in _names(choice))]
         if found:
             return found
@@ -130,18 +132,6 @@ def _names(choice: Choice) -> tuple[str, ...]:
     return tuple(name.casefold() for name in (choice.value, choice.value.partition(":")[2], choice.name) if name)
 
 
-def _is(name: str, words: str) -> bool:
-    return name == words
-
-
-def _begins(name: str, words: str) -> bool:
-    return name.startswith(words)
-
-
-def _holds(name: str, words: str) -> bool:
-    return words in name
-
-
 # `/permissions`: answers that hold for longer, taken back or let reach further.
 
 _PERMISSIONS_HINT = "`/permissions revoke N` takes one back, `/permissions forget-refusals` every no of this session."
@@ -165,17 +155,13 @@ def manage_permissions(typed: Typed, desk: Desk) -> Told:
         case ["widen", number, letter]:
             return Told(_widened(approvals, number, letter))
         case ["forget-refusals"]:
-            return Told(_refusals_forgotten(approvals.forget_refusals()))
+            if not (count := approvals.forget_refusals()):
+                return Told("Nothing was refused for this session; nothing was changed.")
+            return Told(f"{count} refusal{' is' if count == 1 else 's are'} forgotten: you are asked again.")
     raise RequestError(
         f"/permissions does not know {typed.words[:80]!r}; nothing was changed. "
         "Use /permissions, /permissions revoke N, /permissions widen N a or /permissions forget-refusals."
     )
-
-
-def _refusals_forgotten(number: int) -> str:
-    if not number:
-        return "Nothing was refused for this session; nothing was changed."
-    return f"{number} refusal{' is' if number == 1 else 's are'} forgotten: you are asked again."
 
 
 def _revoked(approvals: Approvals, number: str) -> str:
@@ -205,13 +191,14 @@ def _answer(approvals: Approvals, number: str) -> PastAnswer:
     Raises:
         RequestError: there is none.
     """
-    answers = approvals.grants.listed()
+    return _numbered(number, approvals.grants.listed(), "answer", "/permissions")
+
+
+def _numbered(number: str, things: Sequence[_T], what: str, command: str) -> _T:
     place = int(number) if number.isascii() and number.isdigit() else 0
-    if not 1 <= place <= len(answers):
-        raise RequestError(
-            f"There is no answer number {number[:20]!r}; nothing was changed. /permissions lists them."
-        )
-    return answers[place - 1]
+    if not 1 <= place <= len(things):
+        raise RequestError(f"There is no {what} number {number[:20]!r}; nothing was changed. {command} lists them.")
+    return things[place - 1]
 
 
 def _permissions_shown(approvals: Approvals) -> str:
@@ -281,7 +268,8 @@ def manage_memory(typed: Typed, desk: Desk) -> Told:
         case "forget", number if number:
             return Told(_entry_forgotten(store, number))
         case "add" | "add-about-me", text if text:
-            return Told(_added(store, "memory" if word == "add" else "user", text))
+            target: MemoryTarget = "memory" if word == "add" else "user"
+            return Told(_done(store, target, MemoryOperation("add", text), f"Remembered: {plain(text)}"))
     raise RequestError(
         f"/memory does not know {typed.words[:80]!r}; nothing was changed. "
         "Use /memory, /memory forget N, /memory add TEXT or /memory add-about-me TEXT."
@@ -300,7 +288,8 @@ def _memory_shown(store: MemoryStore, provider: str) -> Iterator[str]:
             continue
         size = f"{used(entries):,} of {store.limits.of(target) or 0:,} characters"
         _, reasons = sorted_out(entries)
-        lines = [f"**{_title(target)}** ({code(str(store.path(target)))}, {size})", ""]
+        title = "Notes" if target == "memory" else "About you"
+        lines = [f"**{title}** ({code(str(store.path(target)))}, {size})", ""]
         for at, entry in enumerate(entries):
             number += 1
             kept_back = f" **(kept from the model: {plain(reasons[at])})**" if at in reasons else ""
@@ -312,16 +301,8 @@ def _memory_shown(store: MemoryStore, provider: str) -> Iterator[str]:
 
 
 def _entry_forgotten(store: MemoryStore, number: str) -> str:
-    place = int(number) if number.isascii() and number.isdigit() else 0
-    entries = list(_all(store))
-    if not 1 <= place <= len(entries):
-        raise RequestError(f"There is no entry number {number[:20]!r}; nothing was changed. /memory lists them.")
-    target, entry = entries[place - 1]
+    target, entry = _numbered(number, list(_all(store)), "entry", "/memory")
     return _done(store, target, MemoryOperation("remove", old_text=entry), f"Forgotten: {plain(entry)}")
-
-
-def _added(store: MemoryStore, target: MemoryTarget, text: str) -> str:
-    return _done(store, target, MemoryOperation("add", text), f"Remembered: {plain(text)}")
 
 
 def _done(store: MemoryStore, target: MemoryTarget, operation: MemoryOperation, told: str) -> str:
@@ -338,10 +319,6 @@ def _all(store: MemoryStore) -> Iterator[tuple[MemoryTarget, str]]:
             yield from ((target, entry) for entry in store.read(target))
         except MemoryUnusable:  # it is shown where the entries are
             continue
-
-
-def _title(target: MemoryTarget) -> str:
-    return "Notes" if target == "memory" else "About you"
 
 
 # `/plugins` and `/trust`.

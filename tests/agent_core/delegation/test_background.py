@@ -50,9 +50,9 @@ def test_one_that_is_still_in_line_can_be_stopped_at_once(tmp_path):
     agent = delegating_agent(tmp_path, services=services, delegation=limits)
     agent.run_conversation(f"{delegates('sleep 600', 'write a.txt x', background=True)}\nsay on")
     first, second = (task.id for task in services.tasks.list())
-    services.tasks.stop(second)
+    services.tasks.control(second, "stop")
     assert services.tasks.get(second).state == "stopped"
-    services.tasks.stop(first)
+    services.tasks.control(first, "stop")
     wait_until(lambda: not agent.workspace.children.working())
     assert [news.source for news in services.news.waiting()] == [second, first]
     assert not (tmp_path / "a.txt").exists()

@@ -301,7 +301,7 @@ def test_one_branch_can_be_stopped_while_the_others_go_on(tmp_path):
     assert other.reached.wait(10)
     first = services.tasks.list()[0]
     assert (first.kind, first.title, first.state) == ("delegation", "One.", "running")
-    services.tasks.stop(first.id)
+    services.tasks.control(first.id, "stop")
     wait_until(lambda: not services.tasks.get(first.id).is_live)
     for each in (hold, other):
         each.release()
@@ -324,13 +324,13 @@ def test_a_branch_that_is_paused_rests_before_its_next_step(tmp_path):
     running = in_background(lambda: agent.run_conversation("go"))
     assert hold.reached.wait(10)
     task = services.tasks.list()[0].id
-    services.tasks.pause(task)
+    services.tasks.control(task, "pause")
     hold.release()
     assert agent.workspace.children.working() != ()
     assert services.tasks.get(task).state == "paused"
     assert not running.done()
     assert not (tmp_path / "a.txt").exists()
-    services.tasks.resume(task)
+    services.tasks.control(task, "resume")
     assert told(running.result(10)["messages"])["status"] == "done"
     assert (tmp_path / "a.txt").exists()
 

@@ -49,9 +49,9 @@ def test_a_task_is_stopped_paused_and_resumed_through_its_control() -> None:
         lambda name: done.append(f"resume {name}"),
     )
     board.begin("delegation", "d1", "look", control)
-    board.pause("d1")
-    board.resume("d1")
-    board.stop("d1")
+    board.control("d1", "pause")
+    board.control("d1", "resume")
+    board.control("d1", "stop")
 
     assert done == ["pause d1", "resume d1", "stop d1"]
 
@@ -63,11 +63,11 @@ def test_what_cannot_be_done_to_a_task_is_said() -> None:
     board.end("p1", "done")
 
     with pytest.raises(TaskError, match="cannot be paused"):
-        board.pause("h1")
+        board.control("h1", "pause")
     with pytest.raises(TaskError, match=r"over already \(done\)"):
-        board.stop("p1")
+        board.control("p1", "stop")
     with pytest.raises(TaskError, match=r"no task 'x'.*h1"):
-        board.stop("x")
+        board.control("x", "stop")
 
 
 def test_of_what_is_over_only_the_latest_are_remembered_and_all_that_lives_is() -> None:
