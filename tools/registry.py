@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Literal
 
@@ -46,11 +46,6 @@ class RememberedCheck:
             self._answer, self._asked = False, now
             self._answer = bool(self._check())
             return self._answer
-
-    def forget(self) -> None:
-        """Ask again next time."""
-        with self._lock:
-            self._asked = None
 
 
 # The registry. A tool file calls `registry.register(...)` at its top level; `tools.toolsets` finds such files.
@@ -163,12 +158,7 @@ class ToolEntry:
 
 
 class ToolRegistry:
-    """Names to tools; safe to use from several threads.
-
-    Attributes:
-        generation: changes with each registration.
-        memo: what was made of the tools as they are; emptied with each registration.
-    """
+    """Names to tools; safe to use from several threads."""
 
     def __init__(self) -> None:
         self._entries: dict[str, ToolEntry] = {}
@@ -180,8 +170,6 @@ class ToolRegistry:
         self._loaders: list[Callable[[], object]] = []
         self._lock = threading.RLock()
         self._loading = threading.RLock()
-        self.generation = 0
-        self.memo: dict[Hashable, Any] = {}
 
     def register(  # noqa: PLR0917 - the signature that tool authors know
         self,
@@ -239,13 +227,11 @@ class ToolRegistry:
             if existing is not None and existing.source != entry.source:
                 self._replaced.setdefault(name, []).append(existing)
             self._entries[name] = entry
-            self._changed()
 
     def unregister(self, name: str) -> None:
         """Forget a tool; one that is not there is no error."""
         with self._lock:
-            if self._entries.pop(name, None) is not None:
-                self._changed()
+            self._entries.pop(name, None)
 
     def withdraw(self, source: str) -> None:
         """Forget what `source` has registered, tools and hooks; what its tools had replaced is there again."""
@@ -260,19 +246,16 @@ class ToolRegistry:
                 if whose == source:
                     self.remove_hook(kind, hook)
             self._hooked = [each for each in self._hooked if each[0] != source]
-            self._changed()
 
     def add_toolset(self, name: str, toolset: Toolset) -> None:
         """Add a group of tools. Tools that register themselves under a name of their own need none."""
         with self._lock:
             self._toolsets[name] = toolset
-            self._changed()
 
     def remove_toolset(self, name: str) -> None:
         """Forget a group; one that is not there is no error."""
         with self._lock:
             self._toolsets.pop(name, None)
-            self._changed()
 
     def add_hook(self, kind: HookKind, hook: Hook) -> None:
         """Call `hook` around each tool call; see `tools.dispatch`."""
@@ -298,20 +281,10 @@ class ToolRegistry:
         with self._lock:
             return [self._entries[name] for name in sorted(self._entries)]
 
-    def in_toolset(self, toolset: str) -> list[ToolEntry]:
-        """The tools that registered themselves under `toolset`, by name."""
-        return [entry for entry in self.entries() if entry.toolset == toolset]
-
     def toolsets(self) -> dict[str, Toolset]:
         """The groups that were added."""
         with self._lock:
             return dict(self._toolsets)
-
-    def forget_checks(self) -> None:
-        """Ask every `check_fn` again."""
-        with self._lock:
-            for check in self._checks.values():
-                check.forget()
 
     def add_loader(self, loader: Callable[[], object]) -> None:
         """Call `loader` once, when tools are wanted next: it registers more of them. It must not raise."""
@@ -331,10 +304,6 @@ class ToolRegistry:
             return self._checks.setdefault(check, RememberedCheck(check))
         except TypeError:  # it cannot be hashed
             return RememberedCheck(check)
-
-    def _changed(self) -> None:
-        self.generation += 1
-        self.memo.clear()
 
 
 registry = ToolRegistry()
@@ -392,10 +361,7 @@ class Toolbox:
 
     def get(self, name: str) -> ToolEntry | None:
         """The tool of that name."""
-        found = registry.get(name)
-        if found is not None:
-            return found
-        return next((entry for entry in self._extra() if entry.name == name), None)
+        return registry.get(name) or next((entry for entry in self._extra() if entry.name == name), None)
 
     def plus(self, entry: ToolEntry) -> Toolbox:
         """The same with one more."""

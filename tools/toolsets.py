@@ -90,10 +90,10 @@ _OF_OTHERS = frozenset({"cronjob", "homeassistant", "image_gen", "moa", "rl", "t
 _ALL_MCP = "mcp"
 # Whoever takes commands away wants no programs either, which can run them, unless they are asked for by name.
 _PROGRAMS, _COMMANDS = frozenset({"execute_code", "code_execution"}), "terminal"
-_MOST_REMEMBERED = 64
 
 _discovery = threading.Lock()
 _discovered = False
+_warned: set[str] = set()  # it would be said at each request else
 
 
 def load_builtin_tools() -> None:
@@ -126,11 +126,17 @@ def select(
         enabled, disabled: names of toolsets or single tools; None enables `hermes-acp`.
         quiet: a name that nothing here has is passed over without a warning.
     """
-    load_tools()
-    extra = tuple(toolbox.extra()) if toolbox is not None else ()
-    wanted = (DEFAULT,) if enabled is None else tuple(enabled)
-    chosen = _chosen(wanted, tuple(disabled), extra, quiet=quiet)
-    return [entry for entry in chosen if entry.available()]
+    enabled = (DEFAULT,) if enabled is None else enabled
+    known = _Known(toolbox)
+    if not quiet:
+        for sentence in set(_wrong((*enabled, *disabled), known)) - _warned:
+            log.warning("%s", sentence)
+            _warned.add(sentence)
+    without = {tool for name in disabled for tool in known.members(name)}
+    if _COMMANDS in without and _PROGRAMS.isdisjoint(map(known.meant, enabled)):
+        without |= _PROGRAMS
+    wanted = {tool for name in enabled for tool in known.members(name)} - without
+    return [entry for entry in known.entries if entry.name in wanted and entry.available()]
 
 
 def get_tool_definitions(
@@ -144,34 +150,29 @@ def get_tool_definitions(
 
     Each caller gets objects of its own. The arguments are those of `select`.
     """
-    entries = tuple(select(enabled, disabled, toolbox, quiet=quiet))
+    entries = select(enabled, disabled, toolbox, quiet=quiet)
     offered = frozenset(entry.name for entry in entries)
-    key = ("definitions", registry.generation, tuple(map(id, entries)))
-    # The entries are remembered too: while they live, no other has their ids.
-    known = registry.memo.get(key)
-    if known is None:
-        known = _remember(key, (entries, [_written(entry, offered) for entry in entries]))
-    return [json.loads(text) if text else entry.definition(offered) for entry, text in zip(*known, strict=True)]
+    return [json.loads(json.dumps(entry.definition(offered), default=str)) for entry in entries]
 
 
 def wrong_names(names: Iterable[str], toolbox: Toolbox | None = None) -> list[str]:
     """A sentence for each name that neither a toolset nor a tool has, with the nearest one that is."""
-    load_tools()
-    extra = tuple(toolbox.extra()) if toolbox is not None else ()
-    return _wrong(names, _Known(registry.entries(), extra))
+    return _wrong(names, _Known(toolbox))
 
 
 class _Known:
-    """The tools and toolsets as they are now, merged."""
+    """The tools and toolsets as they are now, merged; a session's own tools are the last of `entries`."""
 
-    def __init__(self, registered: Sequence[ToolEntry], extra: Sequence[ToolEntry]) -> None:
-        entries = (*registered, *extra)
-        self.tools = {entry.name for entry in entries}
-        self.servers = {entry.name for entry in entries if entry.toolset.startswith(MCP)}
+    def __init__(self, toolbox: Toolbox | None) -> None:
+        load_tools()
+        registered, extra = registry.entries(), toolbox.extra() if toolbox is not None else ()
+        self.entries = (*registered, *extra)
+        self.tools = {entry.name for entry in self.entries}
+        self.servers = {entry.name for entry in self.entries if entry.toolset.startswith(MCP)}
         self.guests = {entry.name for entry in registered if entry.source} | {entry.name for entry in extra}
         self.groups: Mapping[str, Toolset] = {**registry.toolsets(), **TOOLSETS}
         self.own: dict[str, set[str]] = {}
-        for entry in entries:
+        for entry in self.entries:
             self.own.setdefault(entry.toolset, set()).add(entry.name)
 
     def members(self, name: str, seen: frozenset[str] = frozenset()) -> set[str]:
@@ -202,28 +203,6 @@ class _Known:
         return name in self.groups or name in self.own or name in self.tools or name == _ALL_MCP
 
 
-def _chosen(
-    enabled: tuple[str, ...], disabled: tuple[str, ...], extra: tuple[ToolEntry, ...], *, quiet: bool
-) -> tuple[ToolEntry, ...]:
-    key = ("chosen", registry.generation, enabled, disabled, tuple(map(id, extra)), quiet)
-    remembered = registry.memo.get(key)
-    if remembered is not None:
-        chosen: tuple[ToolEntry, ...] = remembered[1]
-        return chosen
-    registered = registry.entries()
-    known = _Known(registered, extra)
-    if not quiet:
-        for sentence in _wrong((*enabled, *disabled), known):
-            log.warning("%s", sentence)
-    without = {tool for name in disabled for tool in known.members(name)}
-    if _COMMANDS in without and _PROGRAMS.isdisjoint(map(known.meant, enabled)):
-        without |= _PROGRAMS
-    wanted = {tool for name in enabled for tool in known.members(name)} - without
-    chosen = tuple(entry for entry in (*registered, *extra) if entry.name in wanted)
-    _remember(key, (extra, chosen))
-    return chosen
-
-
 def _wrong(names: Iterable[str], known: _Known) -> list[str]:
     sentences = []
     for name in dict.fromkeys(names):
@@ -235,20 +214,6 @@ def _wrong(names: Iterable[str], known: _Known) -> list[str]:
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known.groups))}."
         sentences.append(f"There is no toolset {name!r}: {hint}")
     return sentences
-
-
-def _written(entry: ToolEntry, offered: frozenset[str]) -> str:
-    """The definition as JSON; '' for one that is another each time."""
-    if entry.dynamic_schema_overrides is not None:
-        return ""
-    return json.dumps(entry.definition(offered), ensure_ascii=False, default=str)
-
-
-def _remember(key: object, value: Any) -> Any:
-    if len(registry.memo) >= _MOST_REMEMBERED:
-        registry.memo.clear()
-    registry.memo[key] = value
-    return value
 
 
 # Tools that are not in the model's list: found by words, described, and called by their names. Where a model's window

@@ -58,7 +58,7 @@ def test_without_a_browser_a_tool_says_what_is_needed(tmp_path):
 
 def test_all_of_them_together_are_short():
     load_builtin_tools()
-    tools = registry.in_toolset("browser")
+    tools = [entry for entry in registry.entries() if entry.toolset == "browser"]
 
     assert len(tools) == 10
     assert sum(len(json.dumps(entry.definition())) for entry in tools) <= 2_600
