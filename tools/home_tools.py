@@ -6,7 +6,6 @@ through `ctx` passes the gates like everything else. Nothing is ever loaded from
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import importlib
 import logging
@@ -17,7 +16,7 @@ import sys
 import threading
 import traceback
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tools.light_dataclass import dataclass
@@ -211,7 +210,15 @@ class HomeTools:
         importlib.invalidate_caches()
         self._close_untrusted()
         for file in files:
-            self._attempt(f"{TOOLS}/{file.name}", functools.partial(self._load_file, file))
+            source = f"{TOOLS}/{file.name}"
+            try:
+                self._load_file(file, source)
+            except LoadFailed as problem:
+                text = (
+                    f"{source} of {self._root} {problem}. Its tools may be missing; once that is mended, start again."
+                )
+                log.warning("%s", text)
+                self._problems.append(ToolProblem(source, text))
 
     def _close_untrusted(self) -> None:
         """No other file of the tools may import one that must not be loaded."""
@@ -220,14 +227,6 @@ class HomeTools:
                 parts = file.relative_to(self._root).with_suffix("").parts
                 parts = parts[:-1] if parts[-1] == "__init__" else parts
                 sys.modules[".".join((home_package(self._root), *parts))] = None  # type: ignore[assignment]
-
-    def _attempt(self, source: str, load: Callable[[str], None]) -> None:
-        try:
-            load(source)
-        except LoadFailed as problem:
-            text = f"{source} of {self._root} {problem}. Its tools may be missing; once that is mended, start again."
-            log.warning("%s", text)
-            self._problems.append(ToolProblem(source, text))
 
     def _load_file(self, file: Path, source: str) -> None:
         text = trusted_text(file, self._root)
@@ -238,10 +237,6 @@ class HomeTools:
 
 
 def _python_files(folder: Path) -> list[Path]:
-    return [path for path in _visible(folder) if path.suffix == ".py" and path.is_file()]
-
-
-def _visible(folder: Path) -> Iterable[Path]:
     try:
         found = sorted(folder.iterdir())
     except (FileNotFoundError, NotADirectoryError):
@@ -249,4 +244,6 @@ def _visible(folder: Path) -> Iterable[Path]:
     except OSError as problem:
         log.warning("%s cannot be listed: %s", folder, problem.strerror)
         return []
-    return [path for path in found if not path.name.startswith((".", "_"))]
+    return [
+        path for path in found if not path.name.startswith((".", "_")) and path.suffix == ".py" and path.is_file()
+    ]

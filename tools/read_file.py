@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import functools
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +30,6 @@ DESCRIPTION = (
 )
 _MAX_ENTRIES = 200
 _MAX_NEAR = 5
-_KEPT_GUTTERS = 2001
 _MAX_SHOWN_CHARS = 5000
 
 
@@ -97,7 +94,7 @@ def _page(reading: FileReading, path: Path, ctx: ToolContext) -> ToolResult:
     if notes:
         payload["note"] = " ".join(notes)
     ending = [_range(reading, last), "" if reading.has_last_newline else "no newline at the end", *notes]
-    numbered = "\n".join(map(operator.add, _gutters(reading.first, len(reading.lines)), reading.lines))
+    numbered = "\n".join(f"{number}|{line}" for number, line in enumerate(reading.lines, reading.first))
     shown = ShownText(_shown(reading.lines), path.suffix.removeprefix("."))
     end = "\n" if reading.is_ended else ""
     return ToolResult(
@@ -114,17 +111,6 @@ def _range(reading: FileReading, last: int) -> str:
         return ""
     of = "" if reading.total is None else f" of {reading.total}"
     return f"lines {reading.first}–{last}{of}" + (f", next_offset {last + 1}" if reading.more else "")
-
-
-def _gutters(first: int, count: int) -> Sequence[str]:
-    """«12|» for each line. Most pages begin with a file's first line: making its numbers each time cost the most."""
-    end = first + count
-    return _first_gutters()[first - 1 : end - 1] if end <= _KEPT_GUTTERS else [f"{n}|" for n in range(first, end)]
-
-
-@functools.cache
-def _first_gutters() -> tuple[str, ...]:
-    return tuple(f"{number}|" for number in range(1, _KEPT_GUTTERS + 1))
 
 
 def _shown(lines: Sequence[str]) -> str:

@@ -106,13 +106,10 @@ class Shape:
     probes: tuple[str, ...]
     pattern: str
 
-    def compiled(self) -> re.Pattern[str]:
-        """The pattern; compiled at its first use, since most texts have none of these."""
-        return _compiled(self.pattern)
-
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
+    """The pattern; compiled at its first use, since most texts have none of these."""
     return re.compile(pattern)
 
 
@@ -342,7 +339,7 @@ class Redactor:
 
 
 def _without(text: str, shape: Shape) -> str:
-    pattern, shown = shape.compiled(), f"[redacted: {shape.what}]"
+    pattern, shown = _compiled(shape.pattern), f"[redacted: {shape.what}]"
     if "secret" not in pattern.groupindex:
         if shape.what == "aws access key":
             text = _without_aws_secrets(text, pattern)

@@ -288,7 +288,6 @@ def web_search(args: Mapping[str, Any], **kw: Any) -> ToolResult:
 
 
 def _asked(query: str, limit: int, ctx: ToolContext) -> tuple[str, Sequence[WebSearchHit]]:
-
     if ctx.web is None:
         raise ToolError("There is no way to the web here: this tool needs a running session.")
     settings = ctx.settings.web
@@ -306,18 +305,13 @@ def _shown(hits: Sequence[WebSearchHit]) -> str:
     return "\n".join(f"{hit.title}\n  {hit.url}" for hit in hits) or "Nothing found."
 
 
-def _can_search() -> bool:
-
-    return can_search()
-
-
 registry.register(
     name="web_search",
     toolset="web",
     schema=SCHEMA,
     handler=web_search,
     description=DESCRIPTION,
-    check_fn=_can_search,
+    check_fn=can_search,
     parallel="safe",
     untrusted=True,
 )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
-import importlib.util
 import json
 import logging
 import re
@@ -16,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools.context import ToolContext
+from tools.outline.languages import TONGUES, is_installed, language_of, tree_of
 from tools.ports import Problem
 
 if TYPE_CHECKING:
@@ -26,77 +25,28 @@ log = logging.getLogger(__name__)
 
 # Syntax by tree-sitter, for languages whose grammar is installed.
 
-# Suffix → module of the grammar, function in it, name for people. Grammars that take wrong texts for right ones, or
-# right ones for wrong, are not here.
-_GRAMMARS = {
-    ".js": ("tree_sitter_javascript", "language", "javascript"),
-    ".mjs": ("tree_sitter_javascript", "language", "javascript"),
-    ".cjs": ("tree_sitter_javascript", "language", "javascript"),
-    ".jsx": ("tree_sitter_javascript", "language", "javascript"),
-    ".ts": ("tree_sitter_typescript", "language_typescript", "typescript"),
-    ".mts": ("tree_sitter_typescript", "language_typescript", "typescript"),
-    ".cts": ("tree_sitter_typescript", "language_typescript", "typescript"),
-    ".tsx": ("tree_sitter_typescript", "language_tsx", "tsx"),
-    ".go": ("tree_sitter_go", "language", "go"),
-    ".rs": ("tree_sitter_rust", "language", "rust"),
-    ".java": ("tree_sitter_java", "language", "java"),
-    ".rb": ("tree_sitter_ruby", "language", "ruby"),
-    ".php": ("tree_sitter_php", "language_php", "php"),
-    ".cs": ("tree_sitter_c_sharp", "language", "c#"),
-    ".sh": ("tree_sitter_bash", "language", "bash"),
-    ".bash": ("tree_sitter_bash", "language", "bash"),
-}
+# Grammars that take wrong texts for right ones, or right ones for wrong; of Python its own parser says more.
+_NOT_TRUSTED = frozenset({"python", "c", "cpp"})
 _MOST = 5
 _MAX_EXCERPT = 60
-_CHUNK = 64 * 1024
 SECONDS = 0.5
 """How long a file's syntax may be looked at."""
 
 
 def tree_checker(path: Path) -> Callable[[str], Sequence[Problem]] | None:
     """Who checks the syntax of such a file; None where its grammar is not installed."""
-    known = _GRAMMARS.get(path.suffix.lower())
-    if known is None:
+    tongue = TONGUES.get(path.suffix.lower().removeprefix("."))
+    if tongue is None or tongue.name in _NOT_TRUSTED or not is_installed(tongue):
         return None
-    module, function, name = known
-    language = _language(module, function)
-    return None if language is None else functools.partial(_problems, language, name)
-
-
-@functools.lru_cache
-def _language(module: str, function: str) -> Language | None:
-    if importlib.util.find_spec("tree_sitter") is None or importlib.util.find_spec(module) is None:
-        return None
-    from tree_sitter import Language  # noqa: PLC0415 - only for files in such a language
-
-    return Language(getattr(importlib.import_module(module), function)())
+    return functools.partial(_problems, language_of(tongue), tongue.name.replace("c_sharp", "c#"))
 
 
 def _problems(language: Language, name: str, text: str) -> Sequence[Problem]:
-    root = _parsed(language, text.encode("utf-8", "surrogatepass"))
-    if root is None or not root.has_error:
-        return ()
-    return tuple(_told(node, name) for node, _ in zip(_wrong(root), range(_MOST), strict=False))
-
-
-def _parsed(language: Language, data: bytes) -> Node | None:
-    """The text's tree; None where it takes too long: of rubbish the parser can think for minutes."""
-    from tree_sitter import Parser  # noqa: PLC0415 - only for files in such a language
-
     until = time.monotonic() + SECONDS
-
-    def is_late() -> bool:
-        return time.monotonic() > until
-
-    def piece(offset: int, _: object) -> bytes:
-        return data[offset : offset + _CHUNK]
-
-    try:
-        # A parser is for one thread at a time.
-        tree = Parser(language).parse(piece, progress_callback=lambda _offset, _has_error: is_late())
-    except ValueError:  # how it says that it was stopped
-        return None
-    return tree.root_node
+    tree = tree_of(language, text.encode("utf-8", "surrogatepass"), lambda: time.monotonic() > until)
+    if tree is None or not tree.root_node.has_error:
+        return ()
+    return tuple(_told(node, name) for node, _ in zip(_wrong(tree.root_node), range(_MOST), strict=False))
 
 
 def _wrong(root: Node) -> Iterator[Node]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+from collections.abc import Callable
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,10 @@ from tools.errors import ToolError, install_line
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from tree_sitter import Language, Query
+    from tree_sitter import Language, Query, Tree
 
 _REFERENCES = "; references"
+_CHUNK = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +78,46 @@ def can_map() -> bool:
 
 
 @functools.lru_cache
+def language_of(tongue: Tongue) -> Language:
+    """The language as tree-sitter has it; its grammar has to be installed."""
+    from tree_sitter import Language  # noqa: PLC0415 - as below
+
+    return Language(getattr(importlib.import_module(tongue.module), tongue.function)())
+
+
+def tree_of(language: Language, data: bytes, stop: Callable[[], bool]) -> Tree | None:
+    """The tree of a text; None where `stop`, which is asked again and again, has said so."""
+    from tree_sitter import Parser  # noqa: PLC0415 - as below
+
+    stopped = False
+
+    def piece(offset: int, _: object) -> bytes:
+        nonlocal stopped
+        stopped = stopped or stop()
+        return b"" if stopped else data[offset : offset + _CHUNK]
+
+    # Of rubbish the parser can think for minutes, at one place, and nobody else runs meanwhile.
+    try:
+        # A parser is for one thread at a time.
+        tree = Parser(language).parse(piece, progress_callback=lambda _offset, _has_error: stop())
+    except ValueError:  # how it says that it was stopped
+        return None
+    return None if stopped else tree
+
+
+@functools.lru_cache
 def grammar(tongue: Tongue) -> Grammar:
     """The language's grammar, loaded when it is first asked for.
 
     Raises:
         ToolError: it does not go with the installed tree-sitter.
     """
-    from tree_sitter import Language, Query  # noqa: PLC0415 - most calls find everything in the cache
+    from tree_sitter import Query  # noqa: PLC0415 - most calls find everything in the cache
 
     text = (resources.files("tools.outline") / "queries" / f"{tongue.name}.scm").read_text(encoding="utf-8")
     definitions, _, references = text.partition(_REFERENCES)
     try:
-        language = Language(getattr(importlib.import_module(tongue.module), tongue.function)())
+        language = language_of(tongue)
         return Grammar(language, Query(language, definitions), Query(language, references))
     except (ImportError, AttributeError, ValueError, SyntaxError, TypeError, NameError) as problem:
         raise ToolError(

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Literal
 from tools.context import ToolContext
 from tools.errors import Denied, FileAccessError, ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
-from tools.outline.languages import TONGUES, Grammar, Tongue, grammar, is_installed, tongue_of
+from tools.outline.languages import TONGUES, Grammar, Tongue, grammar, is_installed, tongue_of, tree_of
 from tools.ports import SearchQuery
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Tree
+    from tree_sitter import Node
 
 log = logging.getLogger(__name__)
 
@@ -104,7 +104,6 @@ def unpacked(data: bytes) -> Outline:
 
 # Makes the outline of one file's bytes.
 
-_CHUNK = 16 * 1024
 _MAX_SIGNATURE = 110
 _MAX_NAME = 100
 _MAX_DEFINITIONS = 2000
@@ -151,32 +150,15 @@ def outline_of(data: bytes, grammar: Grammar, stop: Callable[[], bool]) -> Outli
     """
     from tree_sitter import QueryCursor  # noqa: PLC0415 - most calls find everything in the cache
 
-    root = _tree(data, grammar, stop).root_node
+    tree = tree_of(grammar.language, data, stop)
+    if tree is None:
+        raise Stopped
+    root = tree.root_node
     matches = QueryCursor(grammar.definitions).matches(root)
     definitions = _definitions(data, (_found(captures) for _, captures in matches))
     referred = QueryCursor(grammar.references).captures(root)
     references, members = (_counted(data, referred.get(kind, ())) for kind in ("reference", "member"))
     return Outline(definitions, references, members)
-
-
-def _tree(data: bytes, grammar: Grammar, stop: Callable[[], bool]) -> Tree:
-    from tree_sitter import Parser  # noqa: PLC0415
-
-    stopped = False
-
-    def piece(offset: int, _: object) -> bytes:
-        nonlocal stopped
-        stopped = stopped or stop()
-        return b"" if stopped else data[offset : offset + _CHUNK]
-
-    # Of rubbish the parser can think for minutes, at one place, and nobody else runs meanwhile.
-    try:
-        tree = Parser(grammar.language).parse(piece, progress_callback=lambda _offset, _has_error: stop())
-    except ValueError as problem:
-        raise Stopped from problem
-    if stopped:
-        raise Stopped
-    return tree
 
 
 def _found(captures: dict[str, list[Node]]) -> _Found:

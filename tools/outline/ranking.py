@@ -6,7 +6,6 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -271,34 +270,25 @@ class Telling:
     definitions: int = 0
 
 
-@dataclass(slots=True)
-class _Chosen:
-    """What is to be told of one file: indexes of its definitions."""
-
-    file: Ranked
-    indexes: set[int] = field(default_factory=set)
-
-
 def tell(ranked: Sequence[Ranked], max_tokens: int) -> Telling:
     """The definitions with the highest scores that fit into `max_tokens`."""
     room = max_tokens * BYTES_A_TOKEN
-    chosen: dict[int, _Chosen] = {}
+    chosen: dict[int, set[int]] = {}  # of each file's position, the indexes of definitions
     for position, index in _in_order(ranked):
         file = ranked[position]
-        mine = chosen.get(position) or _Chosen(file)
-        new = [each for each in _with_parents(file, index) if each not in mine.indexes]
+        mine = chosen.get(position, set())
+        new = [each for each in _with_parents(file, index) if each not in mine]
         cost = sum(_size(_line(file, each)) for each in new)
-        if not mine.indexes:
+        if not mine:
             cost += _size(file.path.as_posix())
         if cost > room:
             if room < _size(file.path.as_posix()):
                 break
             continue
         room -= cost
-        mine.indexes.update(new)
-        chosen[position] = mine
-    parts = [_paragraph(chosen[position]) for position in sorted(chosen)]
-    return Telling("\n".join(parts), len(parts), sum(len(each.indexes) for each in chosen.values()))
+        chosen[position] = mine.union(new)
+    parts = [_paragraph(ranked[position], sorted(chosen[position])) for position in sorted(chosen)]
+    return Telling("\n".join(parts), len(parts), sum(map(len, chosen.values())))
 
 
 def _in_order(ranked: Sequence[Ranked]) -> list[tuple[int, int]]:
@@ -321,9 +311,8 @@ def _with_parents(file: Ranked, index: int) -> list[int]:
     return indexes
 
 
-def _paragraph(chosen: _Chosen) -> str:
-    lines = [_line(chosen.file, index) for index in sorted(chosen.indexes)]
-    return "\n".join([chosen.file.path.as_posix(), *lines])
+def _paragraph(file: Ranked, indexes: Sequence[int]) -> str:
+    return "\n".join([file.path.as_posix(), *(_line(file, index) for index in indexes)])
 
 
 def _line(file: Ranked, index: int) -> str:

@@ -72,14 +72,6 @@ class Drafts:
             names = f"{display(twin, self._ctx)} and {display(path, self._ctx)}"
             raise ToolError(f"{names} are the same file (one is a link): use one name for it in a patch.")
 
-    def text(self, draft: Draft) -> TextFile:
-        """What shall be there, as text.
-
-        Raises:
-            ToolError: nothing, or no text.
-        """
-        return text_of(draft.path, draft.now, self._ctx)
-
     def move(self, draft: Draft, target: Path) -> Draft:
         """Let the file go to `target`, and return the draft of that.
 
@@ -239,7 +231,13 @@ def save(wanted: Sequence[tuple[Draft, FileChange]], ctx: ToolContext) -> list[S
     Raises:
         ToolError: refused, changed meanwhile, not possible. ToolInterrupted.
     """
-    holds = _made([change for _, change in wanted], ctx)
+    changes = [change for _, change in wanted]
+    # A move is two changes already, and three where the text changes too.
+    is_several = len(changes) > 1 or any(change.source is not None for change in changes)
+    if is_several and isinstance(ctx.fs, ChangesTogether):
+        holds = ctx.fs.change_all(changes)
+    else:
+        holds = change_all(ctx.fs, changes)
     return [_saved(draft, change, held, ctx) for (draft, change), held in zip(wanted, holds, strict=True)]
 
 
@@ -268,14 +266,6 @@ def body_of(saved: Sequence[Saved], ctx: ToolContext, unchanged: Sequence[str] =
 
 def _share(saved: Sequence[Saved]) -> int:
     return max(_MIN_DIFF_CHARS, _MAX_DIFF_CHARS // max(len(saved), 1))
-
-
-def _made(changes: Sequence[FileChange], ctx: ToolContext) -> Sequence[bytes | None]:
-    # A move is two changes already, and three where the text changes too.
-    is_several = len(changes) > 1 or any(change.source is not None for change in changes)
-    if is_several and isinstance(ctx.fs, ChangesTogether):
-        return ctx.fs.change_all(changes)
-    return change_all(ctx.fs, changes)
 
 
 def _saved(draft: Draft, change: FileChange, held: bytes | None, ctx: ToolContext) -> Saved:

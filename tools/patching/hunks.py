@@ -35,7 +35,7 @@ from tools.patching.lines import (
 from tools.patching.replacing import described, described_lines, hunk_without_numbers
 from tools.patching.v4a import AddFile, DeleteFile, Hunk, HunkLine, Operation, UpdateFile, parse
 from tools.result import Shown, ToolResult, plain
-from tools.text.encoding import TextFile, decode, with_newlines
+from tools.text.encoding import TextFile, count_lines, decode, with_newlines
 from tools.text.matching import closest_regions
 
 # What a hunk makes of the lines where it belongs.
@@ -116,25 +116,7 @@ _CLOSERS = (")", "]", "}", "{")
 _MIN_CONTAINED_CHARS = 3
 
 
-class KeyedText:
-    """A text whose lines are looked for in several ways."""
-
-    def __init__(self, text: str) -> None:
-        self.text = TextLines(text)
-        self.lines = self.text.lines
-        self._keys: dict[Likeness, list[str]] = {}
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-    def keys(self, likeness: Likeness) -> list[str]:
-        """The keys of all lines."""
-        if likeness not in self._keys:
-            self._keys[likeness] = keys(self.lines, likeness)
-        return self._keys[likeness]
-
-
-def anchor_ends(text: KeyedText, anchors: Sequence[str]) -> list[int]:
+def anchor_ends(text: TextLines, anchors: Sequence[str]) -> list[int]:
     """The lines (0-based) that the innermost anchor may mean, each after those that the outer ones mean."""
     ends: list[int] = []
     for depth, anchor in enumerate(anchors):
@@ -144,7 +126,7 @@ def anchor_ends(text: KeyedText, anchors: Sequence[str]) -> list[int]:
     return ends
 
 
-def _lines_like(text: KeyedText, anchor: str) -> list[int]:
+def _lines_like(text: TextLines, anchor: str) -> list[int]:
     for likeness in Likeness:
         if found := indexes(text.keys(likeness), keys([anchor], likeness)[0]):
             return found
@@ -154,7 +136,7 @@ def _lines_like(text: KeyedText, anchor: str) -> list[int]:
     return [index for index, line in enumerate(text.keys(Likeness.LOOKALIKES)) if part in line]
 
 
-def below_anchors(text: KeyedText, starts: Sequence[int], ends: Sequence[int]) -> list[int]:
+def below_anchors(text: TextLines, starts: Sequence[int], ends: Sequence[int]) -> list[int]:
     """Which of the places `starts` the anchors at `ends` may mean, in order.
 
     An anchor that opens a block means what is in it. Any other means the first place that comes after it.
@@ -165,7 +147,7 @@ def below_anchors(text: KeyedText, starts: Sequence[int], ends: Sequence[int]) -
     return sorted(found)
 
 
-def _below(text: KeyedText, starts: Sequence[int], end: int) -> Sequence[int]:
+def _below(text: TextLines, starts: Sequence[int], end: int) -> Sequence[int]:
     adjacent = [start for start in starts if start <= end + 1]
     if adjacent:
         return adjacent[:1]
@@ -176,12 +158,12 @@ def _below(text: KeyedText, starts: Sequence[int], end: int) -> Sequence[int]:
     return inside or [start for start in starts if _depth(text, start) <= _depth(text, end)]
 
 
-def _opens_block(text: KeyedText, end: int) -> bool:
+def _opens_block(text: TextLines, end: int) -> bool:
     following = next((line for line in text.lines[end + 1 :] if not is_blank(line)), "")
     return _width(following) > _width(text.lines[end])
 
 
-def _is_inside(text: KeyedText, end: int, start: int) -> bool:
+def _is_inside(text: TextLines, end: int, start: int) -> bool:
     outer = _width(text.lines[end])
     between = (line for line in text.lines[end + 1 : start] if not is_blank(line))
     return _depth(text, start) > outer and all(
@@ -189,7 +171,7 @@ def _is_inside(text: KeyedText, end: int, start: int) -> bool:
     )
 
 
-def _depth(text: KeyedText, start: int) -> int:
+def _depth(text: TextLines, start: int) -> int:
     """The indentation of the first line from `start` on that is not blank."""
     return _width(next((line for line in text.lines[start:] if not is_blank(line)), ""))
 
@@ -222,7 +204,7 @@ class Candidates:
         return start + self.hunk.head, start + len(self.hunk.old) - self.hunk.tail
 
 
-def candidates(text: KeyedText, hunk: Hunk) -> Candidates:
+def candidates(text: TextLines, hunk: Hunk) -> Candidates:
     """Every place where a hunk may belong: those that are most alike, told apart by its anchors."""
     ends = anchor_ends(text, hunk.anchors)
     if not hunk.old:
@@ -235,12 +217,12 @@ def candidates(text: KeyedText, hunk: Hunk) -> Candidates:
     return second if second.starts else found
 
 
-def _search(text: KeyedText, hunk: Hunk, ends: Sequence[int]) -> Candidates:
+def _search(text: TextLines, hunk: Hunk, ends: Sequence[int]) -> Candidates:
     elsewhere: list[int] = []
     for likeness in Likeness:
         every = runs(text.keys(likeness), keys(hunk.old, likeness))
         if likeness >= Likeness.INDENTATION:
-            every = [start for start in every if hunk_span(text.text, hunk, start, likeness) is not None]
+            every = [start for start in every if hunk_span(text, hunk, start, likeness) is not None]
         if not every:
             continue
         starts = below_anchors(text, every, ends) if ends else every
@@ -256,7 +238,7 @@ def _search(text: KeyedText, hunk: Hunk, ends: Sequence[int]) -> Candidates:
     return Candidates(hunk)
 
 
-def _narrowed(text: KeyedText, hunk: Hunk, starts: Sequence[int]) -> Sequence[int]:
+def _narrowed(text: TextLines, hunk: Hunk, starts: Sequence[int]) -> Sequence[int]:
     """Those of several places that the end of the file, or the line of a unified diff, tells apart."""
     if hunk.is_at_end:
         at_end = [start for start in starts if all(map(is_blank, text.lines[start + len(hunk.old) :]))]
@@ -275,7 +257,7 @@ def _note(hunk: Hunk, likeness: Likeness, ends: Sequence[int]) -> str:
     return "; ".join(notes)
 
 
-def _insertions(text: KeyedText, hunk: Hunk, ends: Sequence[int]) -> Candidates:
+def _insertions(text: TextLines, hunk: Hunk, ends: Sequence[int]) -> Candidates:
     """Where new lines go that come with no line of the file: behind their anchor, else to the end."""
     if hunk.near is not None and not hunk.is_at_end:
         return Candidates(hunk, (min(hunk.near, len(text)),))
@@ -379,7 +361,7 @@ def patched(text: str, hunks: Sequence[Hunk], name: str) -> Patched:
     Raises:
         HunksMisplaced: not all of them can be done.
     """
-    keyed = KeyedText(text)
+    keyed = TextLines(text)
     found = [_candidates(keyed, hunk) for hunk in hunks]
     without = [each for each in found if not each.starts]
     # To find what comes closest takes time, and no more than a few are told.
@@ -396,10 +378,12 @@ def patched(text: str, hunks: Sequence[Hunk], name: str) -> Patched:
     notes = [each.note for each in placed if each.note]
     if order.is_reordered:
         notes.append("the hunks were not in the order of the file")
-    return Patched(new, tuple(_first_lines(new, spans)), tuple(notes))
+    last = max(count_lines(new), 1)
+    lines = tuple(min(line, last) for line in line_numbers(new, places_after(spans)))
+    return Patched(new, lines, tuple(notes))
 
 
-def _candidates(text: KeyedText, hunk: Hunk) -> Candidates:
+def _candidates(text: TextLines, hunk: Hunk) -> Candidates:
     found = candidates(text, hunk)
     if found.starts or not hunk.old or (unnumbered := hunk_without_numbers(hunk)) is None:
         return found
@@ -410,8 +394,8 @@ def _candidates(text: KeyedText, hunk: Hunk) -> Candidates:
     return replace(second, note="; ".join(filter(None, (note, second.note))))
 
 
-def _span(text: KeyedText, found: Candidates, start: int) -> Span:
-    span = hunk_span(text.text, found.hunk, start, found.likeness)
+def _span(text: TextLines, found: Candidates, start: int) -> Span:
+    span = hunk_span(text, found.hunk, start, found.likeness)
     if span is None:
         # Places like that are no candidates; a hunk must not be lost all the same.
         raise HunksMisplaced([f"Hunk {found.hunk.number}: the indentation of its new lines is not clear."])
@@ -432,12 +416,7 @@ def _tidied(text: str, spans: Iterable[Span]) -> list[Span]:
     return tidy
 
 
-def _first_lines(text: str, spans: Sequence[Span]) -> list[int]:
-    last = text.count("\n") + (not text.endswith("\n"))
-    return [min(line, max(last, 1)) for line in line_numbers(text, places_after(spans))]
-
-
-def _lost(text: KeyedText, found: Candidates, name: str) -> str:
+def _lost(text: TextLines, found: Candidates, name: str) -> str:
     where = _where(found.hunk, name)
     if found.problem:
         return f"{where}: {found.problem}."
@@ -445,7 +424,7 @@ def _lost(text: KeyedText, found: Candidates, name: str) -> str:
     new = [line for line in hunk.new if not is_blank(line)]
     if len(new) > 1 and any(line.sign == "+" for line in hunk.lines) and (done := runs(text.lines, hunk.new)):
         return f"{where}: its new lines are there already, at line {done[0] + 1}. Perhaps it was done before."
-    regions = closest_regions(text.text.text, "\n".join(hunk.old), limit=1)
+    regions = closest_regions(text.text, "\n".join(hunk.old), limit=1)
     if not regions:
         return f"{where}: its lines are not in the file, nor anything like them. Read the file again."
     region = regions[0]

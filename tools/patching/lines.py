@@ -10,11 +10,11 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from enum import IntEnum
 from fractions import Fraction
-from itertools import accumulate, count
-from operator import add
+from itertools import accumulate
 from typing import NamedTuple
 
 from tools.light_dataclass import dataclass
+from tools.text.matching import line_starts
 
 # How alike two lines have to be, from the same characters to what only looks the same.
 
@@ -141,10 +141,11 @@ class TextLines:
         starts: where each line begins in `text`, and at last where the text ends.
     """
 
-    __slots__ = ("lines", "starts", "text")
+    __slots__ = ("_keys", "lines", "starts", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self._keys: dict[Likeness, list[str]] = {}
         raw = text.split("\n")
         ends_itself = not raw[-1]
         if ends_itself:
@@ -162,6 +163,12 @@ class TextLines:
     def __len__(self) -> int:
         return len(self.lines)
 
+    def keys(self, likeness: Likeness) -> list[str]:
+        """The keys of all lines."""
+        if likeness not in self._keys:
+            self._keys[likeness] = keys(self.lines, likeness)
+        return self._keys[likeness]
+
     def whole(self, index: int) -> str:
         """The line with its ending."""
         return self.text[self.starts[index] : self.starts[index + 1]]
@@ -172,11 +179,6 @@ class TextLines:
             if 0 <= near < len(self.lines) and (ending := line_ending(self.whole(near))):
                 return ending
         return "\r\n" if "\r\n" in self.text else "\n"
-
-
-def line_starts(lines: Sequence[str]) -> list[int]:
-    """Where lines begin that one character ends each, and at last where the text ends."""
-    return [0, *map(add, accumulate(map(len, lines)), count(1))]
 
 
 def line_ending(line: str) -> str:

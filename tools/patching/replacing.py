@@ -127,14 +127,9 @@ def without_numbers(lines: Sequence[str]) -> list[str] | None:
     return [*kept, *lines[len(numbered) :]]
 
 
-def has_numbers(lines: Sequence[str]) -> bool:
-    """Whether a line begins as read_file shows it."""
-    return any(map(_GUTTER.match, lines))
-
-
 def _new_without_numbers(lines: Sequence[str]) -> Sequence[str] | None:
     """New lines, which have a number each or none of them; None where only some have."""
-    return without_numbers(lines) if has_numbers(lines) else lines
+    return without_numbers(lines) if any(map(_GUTTER.match, lines)) else lines
 
 
 def hunk_without_numbers(hunk: Hunk) -> Hunk | None:
@@ -191,7 +186,7 @@ class Place:
 
 def alike_places(text: TextLines, sent: Sequence[str], likeness: Likeness) -> list[Place]:
     """Every place where the lines `sent` are; the first may be the end of a line, the last the beginning of one."""
-    search = _Search(text, sent, likeness, keys(text.lines, likeness), keys(sent, likeness))
+    search = _Search(text, sent, likeness, text.keys(likeness), keys(sent, likeness))
     return [place for start in search.starts() if (place := search.place(start)) is not None]
 
 
@@ -474,10 +469,11 @@ def _found(text: str, wanted: Replacement, name: str) -> tuple[list[Span], str] 
     exact = occurrences(text, wanted.old)
     # Where line endings are of two kinds, the model takes pieces for the same that are not.
     if exact and not (_CRLF in text and "\n" in wanted.old):
-        places = _apart(exact, len(wanted.old)) if wanted.every else exact
-        if len(places) > 1 and not wanted.every:
+        if wanted.every:
+            exact = [found.start() for found in re.finditer(re.escape(wanted.old), text)]
+        elif len(exact) > 1:
             raise ToolError(_many(text, exact, name))
-        return _exact_spans(text, places, wanted)
+        return _exact_spans(text, exact, wanted)
     if (at_end := _unended(text, wanted)) is not None:
         return [at_end], "The file ends without a line ending, and that stayed so."
     return _alike_spans(text, wanted, name)
@@ -604,14 +600,6 @@ def _many(text: str, places: Sequence[int], name: str, likeness: Likeness = Like
     if likeness is Likeness.EXACT:
         return f"old_string is in {where}, or set replace_all."
     return f"old_string is not as you wrote it, but without regard to {likeness.told} it is in {where}, and exact."
-
-
-def _apart(positions: list[int], length: int) -> list[int]:
-    kept: list[int] = []
-    for position in positions:
-        if not kept or position >= kept[-1] + length:
-            kept.append(position)
-    return kept
 
 
 def _apart_places(places: Sequence[Place]) -> list[Place]:

@@ -399,7 +399,8 @@ def _sections(lines: Sequence[NumberedLine], path: str) -> list[_Section]:
             current, has_ended = None, has_ended or END.fullmatch(mark) is not None
         elif header := FILE_HEADER.fullmatch(mark):
             current = _Section(header[1].lower(), named(header[2]), number)
-            _check_path(current)
+            if not current.path:
+                raise PatchUnreadable(number, "the path is missing.")
             sections.append(current)
         elif current is not None:
             current.body.append((number, line))
@@ -414,11 +415,6 @@ def _sections(lines: Sequence[NumberedLine], path: str) -> list[_Section]:
             "was changed. Send all of it again with *** End Patch as its last line; a long one in several patches."
         )
     return sections
-
-
-def _check_path(section: _Section) -> None:
-    if not section.path:
-        raise PatchUnreadable(section.at, "the path is missing.")
 
 
 def _check_between(number: int, line: str, *, has_ended: bool) -> None:

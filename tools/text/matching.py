@@ -304,6 +304,11 @@ def occurrences(text: str, needle: str) -> list[int]:
     return found
 
 
+def line_starts(lines: Sequence[str]) -> list[int]:
+    """Where lines begin that one character ends each, and at last where the text ends."""
+    return [0, *map(add, accumulate(map(len, lines)), count(1))]
+
+
 def line_number(text: str, position: int) -> int:
     """The line (1-based) that a position is in."""
     return text.count("\n", 0, position) + 1
@@ -334,7 +339,7 @@ def closest_regions(text: str, needle: str, limit: int = 3) -> list[Region]:
 
 def _candidates(text: str, lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
     """The first lines (0-based) of the places that share the most, and the rarest, pieces with `wanted`."""
-    starts = [0, *map(add, accumulate(map(len, lines)), count(1))]
+    starts = line_starts(lines)
     probes = _probes(wanted)
     # What is frequent says little and costs much: it is asked only where nothing else is there.
     votes, frequent = _votes(text, starts, probes, _FEW_HITS)
