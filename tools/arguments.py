@@ -24,8 +24,6 @@ Arguments = Mapping[str, Any]
 
 _MAX_SHOWN_CHARS = 60
 _ODD_BYTE = re.compile(r"\\u(dc[89a-f][0-9a-f])", re.IGNORECASE)
-_TRUE = frozenset({"true", "yes", "1"})
-_FALSE = frozenset({"false", "no", "0", ""})
 
 
 def text(args: Arguments, name: str, default: str | None = None) -> str:
@@ -52,12 +50,7 @@ def integer(args: Arguments, name: str, default: int, *, minimum: int = 0, maxim
     Raises:
         ToolError: it is no whole number, or below `minimum`.
     """
-    value = args.get(name)
-    if value is None or value == "":
-        return default
-    number = _whole(value)
-    if number is None:
-        raise ToolError(f"The argument {name!r} has to be a whole number, not {_shown(value)}.")
+    number: int = _given(args, name, "integer", default)
     if number < minimum:
         raise ToolError(f"The argument {name!r} has to be at least {minimum}, not {number}.")
     return number if maximum is None else min(number, maximum)
@@ -69,17 +62,8 @@ def boolean(args: Arguments, name: str, default: bool = False) -> bool:
     Raises:
         ToolError: it is neither.
     """
-    value = args.get(name)
-    if value is None:
-        return default
-    if isinstance(value, bool):
-        return value
-    word = str(value).strip().lower()
-    if word in _TRUE:
-        return True
-    if word in _FALSE:
-        return False
-    raise ToolError(f"The argument {name!r} has to be true or false, not {_shown(value)}.")
+    given: bool = _given(args, name, "boolean", default)
+    return given
 
 
 def choice(args: Arguments, name: str, choices: Sequence[str], default: str) -> str:
@@ -93,7 +77,7 @@ def choice(args: Arguments, name: str, choices: Sequence[str], default: str) -> 
         return default
     word = str(value).strip().lower()
     if word not in choices:
-        raise ToolError(f"The argument {name!r} has to be one of {', '.join(choices)}, not {_shown(value)}.")
+        raise ToolError(f"The argument {name!r} has to be one of {', '.join(choices)}, not {shown(value)}.")
     return word
 
 
@@ -125,29 +109,19 @@ def display(path: Path, ctx: ToolContext) -> str:
     return str(path.relative_to(ctx.cwd)) if path.is_relative_to(ctx.cwd) else str(path)
 
 
-def _whole(value: object) -> int | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return value
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else None
-    if isinstance(value, str):
-        try:
-            return int(value.strip())
-        except ValueError:
-            return None
-    return None
+def _given(args: Arguments, name: str, kind: str, default: Any) -> Any:
+    value = args.get(name)
+    if value is None or value == "":
+        return default
+    try:
+        return _typed(value, (kind,), {"type": kind}, "")
+    except DoesNotFit as problem:
+        raise ToolError(f"The argument {name!r} has to be {problem.expected}, not {shown(value)}.") from problem
 
 
 def _kind(value: object) -> str:
     names = {dict: "an object", list: "a list", bool: "true or false"}
     return names.get(type(value), type(value).__name__)
-
-
-def _shown(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= _MAX_SHOWN_CHARS else f"{shown[:_MAX_SHOWN_CHARS]}…"
 
 
 # A value as the tool's schema asks for it, where it is clear what was meant. Where a schema says more than is read
@@ -161,8 +135,8 @@ _CHOICES = frozenset({"anyOf", "oneOf"})
 _EXACT = {"string": str, "integer": int, "number": float, "boolean": bool}
 _MOST_CHOICES = 20
 _LONGEST_NUMBER = 400
-_TRUE_WORDS = frozenset({"true", "yes", "1", "on"})
-_FALSE_WORDS = frozenset({"false", "no", "0", "off"})
+_TRUE = frozenset({"true", "yes", "1", "on"})
+_FALSE = frozenset({"false", "no", "0", "off"})
 _WORDS = {
     "string": "a string",
     "integer": "a whole number",
@@ -320,9 +294,9 @@ def _number(value: Any, _schema: Schema) -> int | float:
 
 def _boolean(value: Any, _schema: Schema) -> bool:
     word = str(value).strip().lower() if isinstance(value, (str, int)) else ""
-    if word in _TRUE_WORDS:
+    if word in _TRUE:
         return True
-    if word in _FALSE_WORDS:
+    if word in _FALSE:
         return False
     raise ValueError
 

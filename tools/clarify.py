@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -51,7 +50,7 @@ def clarify(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     ctx = require_context(kw)
     if ctx.agent is None:
         raise ToolError("There is nobody to ask: this tool needs a running agent.")
-    text, choices = _question(args), _choices(args.get("choices"))
+    text, choices = _question(args), _choices(args.get("choices", ()))
     if wants_secret(text):
         raise ToolError(
             "The person was not asked: a secret must not pass through a form or this conversation. Ask them to put "
@@ -70,17 +69,8 @@ def _question(args: Mapping[str, Any]) -> str:
     return text
 
 
-def _choices(value: object) -> tuple[str, ...]:
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        try:
-            value = json.loads(value)
-        except ValueError as problem:
-            raise ToolError("The argument 'choices' has to be a list of strings.") from problem
-    if value is None or value == "":
-        return ()
-    if not isinstance(value, list) or not all(isinstance(choice, str | int | float) for choice in value):
-        raise ToolError("The argument 'choices' has to be a list of strings.")
-    choices = tuple(dict.fromkeys(choice for item in value if (choice := str(item).strip())))
+def _choices(given: Sequence[str]) -> tuple[str, ...]:
+    choices = tuple(dict.fromkeys(choice for item in given if (choice := item.strip())))
     if len(choices) > _MAX_CHOICES:
         raise ToolError(f"There are {len(choices)} choices; at most {_MAX_CHOICES} can be shown. Ask more narrowly.")
     if any(len(choice) > _MAX_CHOICE_CHARS for choice in choices):

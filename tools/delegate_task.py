@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
@@ -89,7 +88,7 @@ def delegate_task(args: Mapping[str, Any], **kw: Any) -> ToolResult:
 
 
 def _tasks(args: Mapping[str, Any]) -> list[AgentTask]:
-    given = _listed(args.get("tasks"))
+    given = args.get("tasks", ())
     if not given:
         return [_task(args, {}, "goal")]
     if len(given) > _MOST_TASKS:
@@ -99,25 +98,7 @@ def _tasks(args: Mapping[str, Any]) -> list[AgentTask]:
     return [_task(value, common, f"tasks[{number}].goal") for number, value in enumerate(given)]
 
 
-def _listed(value: object) -> list[object]:
-    if value is None or value == "":
-        return []
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            raise ToolError("The argument 'tasks' has to be a list of {goal, context}, not a string.") from None
-    if not isinstance(value, list):
-        raise ToolError("The argument 'tasks' has to be a list of {goal, context}.")
-    return value
-
-
-def _task(value: object, common: Mapping[str, Any], where: str) -> AgentTask:
-    given = {"goal": value} if isinstance(value, str) else value
-    if not isinstance(given, Mapping):
-        raise ToolError(
-            f"{where.removesuffix('.goal')} has to be an object with goal and context. Nothing was begun."
-        )
+def _task(given: Mapping[str, Any], common: Mapping[str, Any], where: str) -> AgentTask:
     merged = {**common, **{key: part for key, part in given.items() if part is not None}}
     goal = arguments.text(merged, "goal", "").strip()
     if not goal:

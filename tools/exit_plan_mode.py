@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tools import arguments
 from tools.approval.approvals import PlanAnswer
 from tools.approval.policy import Mode
 from tools.context import require_context
@@ -43,8 +44,8 @@ def exit_plan_mode(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     ctx = require_context(kw)
     if ctx.agent is None:
         raise ToolError("There is no plan mode here: this tool needs a running agent.")
-    plan = args.get("plan")
-    if not isinstance(plan, str) or not plan.strip():
+    plan = arguments.text(args, "plan")
+    if not plan.strip():
         raise ToolError("The argument 'plan' has to be the plan itself, as Markdown text.")
     if len(plan) > _MAX_CHARS:
         raise ToolError(f"A plan of {len(plan)} characters is more than a person reads; stay below {_MAX_CHARS}.")

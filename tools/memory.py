@@ -66,12 +66,10 @@ def memory(args: Mapping[str, Any], **kw: Any) -> ToolResult:
 
 def _operations(args: Mapping[str, Any]) -> Sequence[MemoryOperation]:
     given = args.get("operations")
-    if given is None or given == []:
+    if not given:
         return (_operation(args, ""),)
     if args.get("action"):
         raise ToolError("Give either action or operations, not both. Nothing was changed.")
-    if not isinstance(given, list) or not all(isinstance(each, Mapping) for each in given):
-        raise ToolError("operations has to be a list of {action, content, old_text}. Nothing was changed.")
     if len(given) > _MOST_OPERATIONS:
         raise ToolError(f"A batch has at most {_MOST_OPERATIONS} operations, not {len(given)}. Nothing was changed.")
     return [_operation(each, f"Operation {number}: ") for number, each in enumerate(given, 1)]

@@ -61,8 +61,7 @@ def _poll(name: str, _args: Mapping[str, Any], _ctx: ToolContext, processes: Pro
 
 
 def _log(name: str, args: Mapping[str, Any], _ctx: ToolContext, processes: Processes) -> ToolResult:
-    given = args.get("offset")
-    offset = None if given is None or given == "" else arguments.integer(args, "offset", 0)
+    offset = arguments.integer(args, "offset", 0) if "offset" in args else None
     limit = arguments.integer(args, "limit", _DEFAULT_LINES, minimum=1, maximum=_MAX_LINES)
     view = processes.log(name)
     told = page(view, offset, limit)
@@ -102,10 +101,7 @@ def _age(info: ProcessInfo) -> dict[str, Any]:
 
 def _seconds(args: Mapping[str, Any], ctx: ToolContext) -> float:
     limits = ctx.settings.terminal
-    try:
-        seconds = float(arguments.text(args, "timeout", str(limits.default_timeout)))
-    except ValueError as problem:
-        raise ToolError(f"process: `timeout` must be a number of seconds, not {args['timeout']!r}.") from problem
+    seconds: float = args.get("timeout", limits.default_timeout)
     if not seconds >= 0:
         raise ToolError(f"process: `timeout` must be a number of seconds, not {args['timeout']!r}.")
     return min(seconds, limits.max_timeout)

@@ -52,7 +52,7 @@ def repo_map(args: Mapping[str, Any], **kw: Any) -> ToolResult:
 
     ctx = require_context(kw)
     root = _root(arguments.path(args, ctx, default="."), ctx)
-    focus = _focus(args.get("focus"), ctx, root)
+    focus = _focus(args.get("focus", ()), ctx, root)
     budget = arguments.integer(args, "max_tokens", 1500, minimum=_MIN_TOKENS, maximum=_MAX_TOKENS)
     collected = collect(root, ctx)
     outlines = {_below(root, path): outline for path, outline in collected.outlines.items()}
@@ -76,10 +76,9 @@ def _root(path: Path, ctx: ToolContext) -> Path:
     )
 
 
-def _focus(value: object, ctx: ToolContext, root: Path) -> list[str]:
+def _focus(given: Sequence[str], ctx: ToolContext, root: Path) -> list[str]:
     """The words of the focus; paths become relative to the root, as the files are."""
-    given = value if isinstance(value, list) else [value] if isinstance(value, str) else []
-    words = [word for each in given for word in str(each).replace(",", " ").split()]
+    words = [word for each in given for word in each.replace(",", " ").split()]
     found = []
     for word in words[:_MAX_FOCUS]:
         if "/" in word and "\0" not in word:

@@ -107,9 +107,7 @@ def _latest(recall: SessionRecall, ctx: ToolContext, limit: int) -> ToolResult:
 
 
 def _roles(args: Mapping[str, Any]) -> tuple[Role, ...]:
-    given = args.get("role_filter")
-    names = given if isinstance(given, list) else arguments.text(args, "role_filter", "").split(",")
-    wanted = {str(name).strip().lower() for name in names} - {""}
+    wanted = {name.strip().lower() for name in arguments.text(args, "role_filter", "").split(",")} - {""}
     known: tuple[Role, ...] = get_args(Role)
     if unknown := sorted(wanted.difference(known)):
         raise ToolError(f"role_filter {', '.join(unknown)} is not known: list some of {', '.join(known)}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -90,7 +89,7 @@ def _in_background(command: str, args: dict[str, Any], ctx: ToolContext) -> Tool
         place.state.removed(),
         pty=arguments.boolean(args, "pty"),
         notify_on_complete=arguments.boolean(args, "notify_on_complete"),
-        watch_patterns=_patterns(args.get("watch_patterns")),
+        watch_patterns=tuple(args.get("watch_patterns", ())),
         save_to=ctx.output_file,
         outside=arguments.boolean(args, "unsandboxed"),
     )
@@ -126,28 +125,14 @@ def _processes(ctx: ToolContext) -> Processes:
     return ctx.processes
 
 
-def _patterns(value: object) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        return (value,)
-    if isinstance(value, list) and all(isinstance(pattern, str) for pattern in value):
-        return tuple(value)
-    raise ToolError("terminal: `watch_patterns` must be a list of texts. Nothing was run.")
-
-
-def _seconds(timeout: object, ctx: ToolContext) -> tuple[float, bool]:
+def _seconds(timeout: float | None, ctx: ToolContext) -> tuple[float, bool]:
     """The seconds that a command has, and whether more were wanted than it may have."""
     limits = ctx.settings.terminal
     if timeout is None:
         return limits.default_timeout, False
-    try:
-        seconds = float(timeout) if isinstance(timeout, (int, float, str)) else math.nan
-    except (ValueError, OverflowError):
-        seconds = math.nan
-    if isinstance(timeout, bool) or not seconds > 0:
+    if not timeout > 0:
         raise ToolError(f"terminal: `timeout` must be a number of seconds above 0, not {timeout!r}.")
-    return min(seconds, limits.max_timeout), seconds > limits.max_timeout
+    return min(float(timeout), limits.max_timeout), timeout > limits.max_timeout
 
 
 registry.register(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal, TypeGuard, get_args
+from typing import Any, Literal, get_args
 
 from tools import arguments
 from tools.context import AgentServices, TodoItem, require_context
@@ -62,26 +61,13 @@ def todo(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     agent = require_context(kw).agent
     if agent is None:
         raise ToolError("There is no plan here: this tool needs a running agent.")
-    given = _given(args.get("todos"))
+    given = args.get("todos")
     if given is not None:
         _store(agent, given, merge=arguments.boolean(args, "merge"))
     return _told(agent.todos(), listed=given is None)
 
 
-def _given(value: object) -> list[object] | None:
-    if value is None:
-        return None
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            raise ToolError("The argument 'todos' has to be a list of items, not a string.") from None
-    if not isinstance(value, list):
-        raise ToolError("The argument 'todos' has to be a list of {id, content, status}.")
-    return value
-
-
-def _store(agent: AgentServices, given: Sequence[object], *, merge: bool) -> None:
+def _store(agent: AgentServices, given: Sequence[Mapping[str, Any]], *, merge: bool) -> None:
     before = {item.id: item for item in agent.todos()}
     kept = dict(before) if merge else {}
     seen: set[str] = set()
@@ -96,26 +82,24 @@ def _store(agent: AgentServices, given: Sequence[object], *, merge: bool) -> Non
     agent.set_todos(tuple(kept.values()))
 
 
-def _hint(value: object, known: Collection[str]) -> str:
+def _hint(value: Mapping[str, Any], known: Collection[str]) -> str:
     """What was probably meant by an item without content that is in the plan."""
-    meant = isinstance(value, dict) and str(value.get("id")).strip() in known
+    meant = str(value.get("id")).strip() in known
     return " To change only some fields of an item, set merge to true." if meant else ""
 
 
-def _merged(value: object, number: int, before: Mapping[str, TodoItem]) -> TodoItem:
-    if isinstance(value, dict) and str(value.get("id", "")).strip() in {"", "None"}:
+def _merged(value: Mapping[str, Any], number: int, before: Mapping[str, TodoItem]) -> TodoItem:
+    if str(value.get("id", "")).strip() in {"", "None"}:
         raise ToolError(f"Item {number} of todos has no id; with merge each needs one. The plan was not changed.")
     return _item(value, number, before, "")
 
 
-def _item(value: object, number: int, known: Mapping[str, TodoItem], hint: str) -> TodoItem:
-    if not isinstance(value, dict):
-        raise ToolError(f"Item {number} of todos has to be an object with id, content and status.")
-    item_id = str(value.get("id") if value.get("id") is not None else number).strip()
+def _item(value: Mapping[str, Any], number: int, known: Mapping[str, TodoItem], hint: str) -> TodoItem:
+    item_id = str(value.get("id", number)).strip()
     old = known.get(item_id)
     content = str(value.get("content") or (old.content if old else "")).strip()
-    status = str(value.get("status") or (old.status if old else "pending")).strip().lower()
-    priority = str(value.get("priority") or (old.priority if old else "medium")).strip().lower()
+    status: Status = value.get("status", old.status if old else "pending")
+    priority: Priority = value.get("priority", old.priority if old else "medium")
     if not content:
         raise ToolError(f"Item {item_id!r} has no content. The plan was not changed.{hint}")
     if len(content) > _MAX_CHARS:
@@ -123,24 +107,7 @@ def _item(value: object, number: int, known: Mapping[str, TodoItem], hint: str) 
             f"The content of item {item_id!r} has {len(content)} characters, and may have {_MAX_CHARS}. "
             "Shorten it; the plan was not changed."
         )
-    if not _is_status(status):
-        raise ToolError(_unknown("status", status, item_id, get_args(Status)))
-    if not _is_priority(priority):
-        raise ToolError(_unknown("priority", priority, item_id, get_args(Priority)))
     return TodoItem(item_id, content, status, priority)
-
-
-def _is_status(value: str) -> TypeGuard[Status]:
-    return value in get_args(Status)
-
-
-def _is_priority(value: str) -> TypeGuard[Priority]:
-    return value in get_args(Priority)
-
-
-def _unknown(field: str, value: str, item_id: str, known: Sequence[str]) -> str:
-    choices = ", ".join(known)
-    return f"Item {item_id!r} has the {field} {value!r}; it has to be one of {choices}. The plan was not changed."
 
 
 def _told(items: Sequence[TodoItem], *, listed: bool) -> ToolResult:

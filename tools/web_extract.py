@@ -64,7 +64,7 @@ def web_extract(args: Mapping[str, Any], **kw: Any) -> ToolResult:
         ToolError: the arguments are wrong, or there is no web. ToolInterrupted.
     """
     ctx = require_context(kw)
-    urls = _urls(args.get("urls"))
+    urls = _urls(args["urls"])
     limit = arguments.integer(args, "char_limit", 15_000, minimum=_MIN_CHARS, maximum=_MAX_CHARS)
     if ctx.web is None:
         raise ToolError("There is no way to the web here: this tool needs a running session.")
@@ -74,9 +74,8 @@ def web_extract(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     return _told(pages)
 
 
-def _urls(value: object) -> Sequence[str]:
-    urls = [value] if isinstance(value, str) else value
-    if not isinstance(urls, list) or not urls or not all(isinstance(url, str) and url.strip() for url in urls):
+def _urls(urls: Sequence[str]) -> Sequence[str]:
+    if not urls or not all(map(str.strip, urls)):
         raise ToolError("The argument 'urls' has to be a list of one to five URLs.")
     unique = list(dict.fromkeys(url.strip() for url in urls))
     if len(unique) > _MAX_URLS:

@@ -34,7 +34,6 @@ class TestRegistering:
         entry = _register(registry, description="Says it again.", emoji="🔁", parallel="safe")
 
         assert registry.entries() == [entry]
-        assert registry.entries() == [entry]
         assert registry.get("missing") is None
         assert (entry.parallel, entry.emoji, entry.is_async) == ("safe", "🔁", False)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import tools.web_extract  # noqa: F401 - registers the tool
 from tests.support.tool_context import ScriptedApprover, call, error_of, payload
 from tests.support.web_server import Exchange, WebBench, WebServer, redirect, typed
 from tests.tools.web.test_pdf_text import make_pdf
@@ -20,7 +21,6 @@ from tools.registry import registry
 from tools.result import ToolResult
 from tools.settings import WebSettings
 from tools.web import can_read_html
-from tools.web_extract import web_extract
 
 needs_html = pytest.mark.skipif(
     not can_read_html(), reason="needs the libraries of: pip install 'hermes-editor-agent[web]'"
@@ -177,7 +177,7 @@ def test_arguments_that_cannot_work_are_refused(urls: Any, tmp_path: Path) -> No
 
 def test_a_single_url_as_a_string_is_taken(tmp_path: Path) -> None:
     with WebServer({"/": typed(b"A", "text/plain")}) as server:
-        result = web_extract({"urls": server.url()}, ctx=bench().context(tmp_path))
+        result = call(bench().context(tmp_path), "web_extract", urls=server.url())
     assert payload(result)["results"][0]["content"] == "A"
 
 

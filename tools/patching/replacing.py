@@ -653,8 +653,6 @@ def _wanted(args: Mapping[str, Any]) -> list[Replacement]:
         return [_replacement(args)]
     if args.get("old_string"):
         raise ToolError("Give either old_string and new_string or edits, not both. Nothing was changed.")
-    if not isinstance(edits, list) or not all(isinstance(edit, Mapping) for edit in edits):
-        raise ToolError("The argument 'edits' has to be a list of objects with old_string and new_string.")
     return [_replacement(edit) for edit in edits]
 
 

@@ -77,7 +77,7 @@ class ShellPlace:
         return "" if now == self.home else str(now)
 
 
-def find_place(workdir: object, ctx: ToolContext) -> ShellPlace:
+def find_place(workdir: str | None, ctx: ToolContext) -> ShellPlace:
     """Where a command runs that names `workdir`, or None.
 
     Raises:
@@ -85,7 +85,7 @@ def find_place(workdir: object, ctx: ToolContext) -> ShellPlace:
     """
     memory = ctx.processes.memory if ctx.processes is not None else None
     state = memory.state() if memory is not None else ShellState(ctx.cwd)
-    if workdir is not None and workdir != "":
+    if workdir:
         return _place(_named(workdir, ctx), state, memory, ctx)
     if memory is None or state.cwd == ctx.cwd or _may_be_used(state.cwd, memory, ctx):
         return _place(state.cwd, state, memory, ctx)
@@ -98,9 +98,7 @@ def _place(cwd: Path, state: ShellState, memory: ShellMemory | None, ctx: ToolCo
     return ShellPlace(cwd, state, ctx.cwd, memory, note, ctx.roots, is_here=not ctx.elsewhere)
 
 
-def _named(workdir: object, ctx: ToolContext) -> Path:
-    if not isinstance(workdir, str):
-        raise ToolError("terminal: `workdir` must be a path.")
+def _named(workdir: str, ctx: ToolContext) -> Path:
     path = ctx.resolve(workdir)
     facts = ctx.fs.stat(path)
     if facts is None or facts.kind != "directory":
