@@ -275,8 +275,8 @@ class Behalf(Protocol):
         ...
 
 
-class McpServers(Protocol):
-    """The servers with nothing before them. The methods are those of `McpTools`; see there."""
+class McpServers(McpTools, Protocol):
+    """The servers with nothing before them."""
 
     def call(
         self,
@@ -307,18 +307,6 @@ class McpServers(Protocol):
         """What each of a server's tools is now, by its own name; '' is for what is no tool of its list. Empty for a
         server that there is not.
         """
-        ...
-
-    def resources(self, server: str) -> str:
-        """The resources."""
-        ...
-
-    def find(self, query: str) -> str:
-        """Tools behind the search."""
-        ...
-
-    def locate(self, name: str) -> tuple[str, str] | None:
-        """What a name means."""
         ...
 
     def fit(self, window: int | None, session_id: str = "") -> None:

@@ -205,7 +205,8 @@ def execute_code(args: dict[str, Any], **kw: Any) -> ToolResult:
     if outcome.command.interrupted:
         raise ToolInterrupted
     live.end(outcome.command)
-    result = told(program, outcome, [name for name in tools if _is_untrusted(name)])
+    strangers = [name for name in tools if (entry := registry.get(name)) is not None and entry.untrusted]
+    result = told(program, outcome, strangers)
     return replace(result, facts={**result.facts, "worked_in": list(worked_in)}) if worked_in else result
 
 
@@ -226,11 +227,6 @@ def _ports(ctx: ToolContext) -> tuple[Programs, AgentServices]:
     if ctx.agent is None:
         raise ToolError("execute_code: this needs a running session (it was called without an agent).")
     return ctx.programs, ctx.agent
-
-
-def _is_untrusted(name: str) -> bool:
-    entry = registry.get(name)
-    return entry is not None and entry.untrusted
 
 
 def _described(offered: frozenset[str]) -> dict[str, Any]:

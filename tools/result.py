@@ -149,12 +149,8 @@ def reason_of(text: str) -> str:
 
 def from_text(text: str) -> ToolResult:
     """A plain handler's string; a JSON object with a truthy `error` (or `success: false`) marks a failure."""
-    return ToolResult(text, failed=_tells_failure(text))
-
-
-def _tells_failure(text: str) -> bool:
     value = _object(text)
-    return bool(value.get("error")) or value.get("success") is False
+    return ToolResult(text, failed=bool(value.get("error")) or value.get("success") is False)
 
 
 def _object(text: str) -> Mapping[str, Any]:

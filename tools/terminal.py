@@ -66,7 +66,7 @@ def terminal(args: dict[str, Any], **kw: Any) -> ToolResult:
         place.state.added() or None,
         save_to=ctx.output_file,
         unset=place.state.removed(),
-        pty=arguments.boolean(args, "pty"),
+        pty=pty,
         outside=arguments.boolean(args, "unsandboxed"),
         most_chars=ctx.settings.terminal.max_output_chars,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 
@@ -208,12 +208,8 @@ def _goes_on_example(lines: Sequence[str], index: int) -> bool:
 
 def _near(lines: Sequence[str], index: int, step: int) -> str:
     """The next line before or after that is not blank, '' for none."""
-    near: Iterator[str] = (lines[at].strip() for at in _indexes(len(lines), index, step))
-    return next((line for line in near if line), "")
-
-
-def _indexes(count: int, index: int, step: int) -> range:
-    return range(index - 1, -1, -1) if step < 0 else range(index + 1, count)
+    near = lines[index + 1 :] if step > 0 else reversed(lines[:index])
+    return next((stripped for line in near if (stripped := line.strip())), "")
 
 
 _SHORT_FILE = 50

@@ -241,20 +241,16 @@ def save(wanted: Sequence[tuple[Draft, FileChange]], ctx: ToolContext) -> list[S
     return [_saved(draft, change, held, ctx) for (draft, change), held in zip(wanted, holds, strict=True)]
 
 
-def told_together(saved: Sequence[Saved], ctx: ToolContext) -> list[dict[str, Any]]:
-    """What a program is told of several files; their diffs share the space."""
-    return [each.told(ctx, _share(saved)) for each in saved]
-
-
 def body_of(saved: Sequence[Saved], ctx: ToolContext, unchanged: Sequence[str] = ()) -> tuple[str, list[str]]:
     """What the model is told of the files: the text, and the parts of its last line.
 
     Args:
         unchanged: names of files that have stayed as they were.
     """
+    share = share_of(saved)
     lines = [each.line(display(each.change.path, ctx)) for each in saved]
     lines += [f"{name}: unchanged" for name in unchanged]
-    bodies = [each.body(_share(saved)) for each in saved]
+    bodies = [each.body(share) for each in saved]
     notes = [note for each in saved for note in each.notes]
     if len(lines) == 1:
         return "".join(bodies), [*lines, *notes]
@@ -264,7 +260,8 @@ def body_of(saved: Sequence[Saved], ctx: ToolContext, unchanged: Sequence[str] =
     return "\n".join(filter(None, told)), [f"{len(lines)} files", *notes]
 
 
-def _share(saved: Sequence[Saved]) -> int:
+def share_of(saved: Sequence[Saved]) -> int:
+    """The characters that the diff of each may have: they share the space."""
     return max(_MIN_DIFF_CHARS, _MAX_DIFF_CHARS // max(len(saved), 1))
 
 

@@ -13,7 +13,7 @@ from tools.errors import Denied, ToolError
 from tools.files.losses import check_elisions, check_unread
 from tools.files.reading import encoded
 from tools.light_dataclass import dataclass
-from tools.patching.drafts import Draft, Drafts, Saved, body_of, save, text_of, told_together
+from tools.patching.drafts import Draft, Drafts, Saved, body_of, save, share_of, text_of
 from tools.patching.lines import (
     Likeness,
     Shift,
@@ -554,7 +554,7 @@ def _told(problems: list[str]) -> str:
 
 
 def _result(saved: list[Saved], touched: list[Draft], ctx: ToolContext) -> ToolResult:
-    files = told_together(saved, ctx)
+    files = [each.told(ctx, share_of(saved)) for each in saved]
     changed = {each.change.path for each in saved} | {each.change.source for each in saved}
     unchanged = [draft for draft in touched if draft.path not in changed]
     names = [display(draft.path, ctx) for draft in unchanged]

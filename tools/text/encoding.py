@@ -46,27 +46,22 @@ _known: dict[bytes, Guess] = {}
 
 def guess_encoding(data: bytes) -> Guess:
     """The encoding of a text that is not UTF-8. Of bytes that were written by us it is known."""
-    key = _key(data)
-    found = _known.get(key)
+    found = _known.get(_key(data))
     if found is None:
         found = _guess(data)
-        _know(key, found)
+        know_encoding(data, found)
     return found
 
 
 def know_encoding(data: bytes, guess: Guess) -> None:
     """Remember how `data` was encoded: too little may be left in it to find that out."""
-    _know(_key(data), guess)
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    _known[_key(data)] = guess
 
 
 def _key(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
-
-
-def _know(key: bytes, guess: Guess) -> None:
-    if len(_known) >= _MOST_KNOWN:
-        _known.clear()
-    _known[key] = guess
 
 
 def _guess(data: bytes) -> Guess:

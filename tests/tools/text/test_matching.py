@@ -12,18 +12,7 @@ from tools.text.matching import (
     closest_regions,
     compact_diff,
     describe_difference,
-    line_number,
-    occurrences,
 )
-
-
-def test_occurrences_are_found_where_they_overlap():
-    assert occurrences("aXaXa", "aXa") == [0, 2]
-    assert occurrences("abc", "x") == []
-
-
-def test_line_numbers_count_from_one():
-    assert [line_number("a\nb\nc", position) for position in (0, 2, 4)] == [1, 2, 3]
 
 
 def long_file() -> list[str]:
