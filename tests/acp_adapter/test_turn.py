@@ -249,8 +249,10 @@ class TestAnswersOfCommands:
 
         desk.session.shelf = CommandShelf(workspace, home, bring=bring)
         first = desk.begin("say First.")
-        turns = desk.factory.sessions.archive.turns
-        await asyncio.to_thread(wait_until, lambda: [turn.outcome for turn in turns("s")] == ["end_turn"])
+        archive = desk.factory.sessions.archive
+        await asyncio.to_thread(
+            wait_until, lambda: [turn.outcome for turn in archive.transcript("s").turns] == ["end_turn"]
+        )
         yield first
         self.answered.set()
 
