@@ -18,8 +18,8 @@ _STDOUT = "-"
 _EPILOG = """\
 A recording is made by `hermes-acp --record FILE` (as the command in your editor's settings), by `hermes-acp prompt
 --record FILE`, which may drive any agent with --agent, or by `hermes-acp prompt --json > FILE`. The page needs no
-network and no server. It shows who asked what when, how long answers took, diffs, and filters. Of a very long
-recording it holds the last 20,000 messages, and what is in the last 20 MB of them; --from and --to choose others.
+network and no server. It shows who asked what when, how long answers took, errors and diffs, and has a search. Of a
+very long recording it holds the last 20,000 messages or the last 20 MB; --from and --to choose others.
 
 exit codes:
   0    the page is written

@@ -4,10 +4,7 @@
   const form = document.querySelector(".filters");
   const found = document.getElementById("found");
   const unfold = document.getElementById("unfold");
-  const field = (name) => document.getElementById(`by-${name}`);
-  const choices = ["direction", "kind", "name", "session"].map((name) => [name, field(name)]);
-  const took = field("took");
-  const words = field("words");
+  const words = document.getElementById("by-words");
   const texts = new Map();
 
   function textOf(row) {
@@ -15,20 +12,11 @@
     return texts.get(row);
   }
 
-  function fits(row, wanted, least) {
-    return (
-      choices.every(([name, choice]) => !choice.value || row.dataset[name] === choice.value) &&
-      (!least || Number(row.dataset.took ?? 0) >= least) &&
-      wanted.every((word) => textOf(row).includes(word))
-    );
-  }
-
   function filter() {
     const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const least = Number(took.value);
     let shown = 0;
     for (const row of rows) {
-      row.hidden = !fits(row, wanted, least);
+      row.hidden = !wanted.every((word) => textOf(row).includes(word));
       shown += row.hidden ? 0 : 1;
     }
     found.value = shown === rows.length ? "" : `${shown} of ${rows.length}`;
@@ -59,11 +47,9 @@
     unfold.textContent = all ? "Fold" : "Unfold";
   });
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select")) return;
-    if (event.key === "/") {
-      event.preventDefault();
-      words.focus();
-    }
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target === words) return;
+    event.preventDefault();
+    words.focus();
   });
   addEventListener("hashchange", () => open(location.hash.slice(1)));
   form.hidden = false;

@@ -8,13 +8,11 @@ from string import Template
 from typing import Any
 
 from acp_adapter.cli.inspect.recordings import (
-    MethodFigures,
     Part,
     Recording,
     RecordingFile,
     Row,
     Span,
-    figures,
     hint,
     parts,
     rows_of,
@@ -49,52 +47,32 @@ def bytes_of(size: int) -> str:
 _MOST_TEXT = 200_000
 _MOST_PIECES = 50
 
-_LEFT_OUT = tag(
-    "p",
-    text("What it holds is left out of a page that is so large. Choose its seconds with --from and --to."),
-    class_="remark",
-)
-
 
 def row_id(connection: int, place: int) -> str:
     """The anchor of a row on the page."""
     return f"c{connection}-{place}"
 
 
-def row(connection: int, shown: Row, on_page: range, *, is_whole: bool) -> Html:
+def row(connection: int, shown: Row, on_page: range) -> Html:
     """A row: time, direction, kind, method, what it says, latency and size; folded below, what it holds.
 
     Args:
         on_page: places of the lines that the page has: others are no target for a link.
-        is_whole: whether what it holds is on the page.
     """
     is_out = shown.first.direction == "out"
+    way = "to the agent" if is_out else "from the agent"
     head = tag(
         "summary",
         tag("span", text(f"{shown.first.at:.3f}"), class_="at"),
-        tag("span", text("→" if is_out else "←"), class_="way", role="img", aria_label=_way(is_out=is_out)),
+        tag("span", text("→" if is_out else "←"), class_="way", role="img", aria_label=way),
         tag("span", text(shown.kind), class_="kind"),
         tag("span", text(shown.name), class_="name"),
         tag("span", text(hint(shown)), class_="hint"),
         tag("span", text("" if shown.took is None else span(shown.took)), class_="took"),
         tag("span", text(bytes_of(shown.size)), class_="size"),
     )
-    return tag(
-        "details",
-        head,
-        tag("div", join(_body(connection, shown, on_page)) if is_whole else _LEFT_OUT, class_="body"),
-        class_=f"row {shown.kind}",
-        id=row_id(connection, shown.first.place),
-        data_direction=shown.first.direction,
-        data_kind=shown.kind,
-        data_name=shown.name,
-        data_session=shown.session,
-        data_took=None if shown.took is None else f"{1000 * shown.took:.3f}",
-    )
-
-
-def _way(*, is_out: bool) -> str:
-    return "to the agent" if is_out else "from the agent"
+    body = tag("div", join(_body(connection, shown, on_page)), class_="body")
+    return tag("details", head, body, class_=f"row {shown.kind}", id=row_id(connection, shown.first.place))
 
 
 def _body(connection: int, shown: Row, on_page: range) -> Iterator[Html]:
@@ -135,64 +113,7 @@ def _cut(name: str, words: str, class_: str = "text") -> Html:
     return join([tag(name, text(words[:_MOST_TEXT]), class_=class_, tabindex="0"), more])
 
 
-# The timeline of a connection: who waited for whom, and when what was streamed.
-
-_WIDTH, _LANE, _GAP = 1000, 14, 6
-_LEAST = 1.5
-_MOST_BARS = 1_500
-_NAMES = ("the client asks", "the agent asks", "the agent tells")
-
-
-def lanes(connection: int, rows: Sequence[Row]) -> Html:
-    """Three lanes over the time of the connection; each bar leads to its row. Empty for fewer than two messages."""
-    if len(rows) < 2:  # noqa: PLR2004 - one message has no length
-        return NOTHING
-    begin, end = rows[0].first.at, max(each.end for each in rows)
-    if end <= begin:
-        return NOTHING
-    bars = join(_bars(connection, _longest(rows), begin, end - begin))
-    height = len(_NAMES) * (_LANE + _GAP)
-    drawing = tag(
-        "svg", bars, viewBox=f"0 0 {_WIDTH} {height}", preserveAspectRatio="none", height=str(height), role="group",
-        aria_label="Timeline",
-    )  # fmt: skip
-    labels = join(tag("li", text(name), class_=f"lane-{place}") for place, name in enumerate(_NAMES))
-    note = f"{span(end - begin)} from left to right."
-    if len(rows) > _MOST_BARS:
-        note += f" Of {len(rows):,} messages the {_MOST_BARS:,} that took the longest are drawn."
-    return tag("div", tag("ul", labels), drawing, tag("p", text(note), class_="remark"), class_="lanes")
-
-
-def _longest(rows: Sequence[Row]) -> Sequence[Row]:
-    if len(rows) <= _MOST_BARS:
-        return rows
-    drawn = sorted(rows, key=lambda each: each.first.at - each.end)[:_MOST_BARS]
-    return sorted(drawn, key=lambda each: each.first.place)
-
-
-def _bars(connection: int, rows: Sequence[Row], begin: float, length: float) -> Iterator[Html]:
-    for each in rows:
-        lane = _lane(each)
-        if lane is None:
-            continue
-        until = each.end
-        left = _WIDTH * (each.first.at - begin) / length
-        width = max(_LEAST, _WIDTH * (until - each.first.at) / length)
-        words = f"{each.name}, {span(until - each.first.at)}" if until > each.first.at else each.name
-        shape = tag(
-            "rect", tag("title", text(words)), x=f"{left:.2f}", y=str(lane * (_LANE + _GAP)), width=f"{width:.2f}",
-            height=str(_LANE), class_=f"lane-{lane}{' open' if each.kind == 'request' and not each.partner else ''}",
-        )  # fmt: skip
-        target = f"#{row_id(connection, each.first.place)}"
-        # The rows below are the way for the keyboard: thousands of stops here would only be in it.
-        yield tag("a", shape, href=target, tabindex="-1", aria_label=words)
-
-
-def _lane(row: Row) -> int | None:
-    if row.kind == "request":
-        return 0 if row.first.direction == "out" else 1
-    return 2 if row.kind == "notification" and row.first.direction == "in" else None
-
+# The page.
 
 _HERE = "acp_adapter.cli.inspect"
 _ALL = Span()
@@ -203,12 +124,11 @@ _MOST_NAMED = 20
 
 
 def to_page(recorded: RecordingFile, title: str, span: Span = _ALL) -> str:
-    """The page: for each connection its facts, a timeline, the latencies, and the messages with filters above."""
+    """The page: for each connection its facts, what is worth a look, and the messages; a search above them."""
     connections = [rows_of(recording.frames) for recording in recorded.recordings]
     shown = parts(connections, span)
     body = Template(resource(_HERE, "page.html")).substitute(
         title=text(title),
-        filters=join(_filters([each for part in shown for each in part.rows])),
         unreadable=_unreadable(recorded.unreadable),
         connections=join(
             _connection(number, recording, rows, part)
@@ -224,19 +144,6 @@ def _unreadable(many: int) -> Html:
     return tag("p", text(f"{many} lines of the file could not be read."), class_="remark") if many else NOTHING
 
 
-def _filters(rows: Sequence[Row]) -> Iterator[Html]:
-    choices = (
-        ("direction", "Direction", [("out", "to the agent"), ("in", "from the agent")]),
-        ("kind", "Kind", [(kind, kind) for kind in sorted({each.kind for each in rows})]),
-        ("name", "Method", [(name, name) for name in sorted({each.name for each in rows})]),
-        ("session", "Session", [(name, name) for name in sorted({each.session for each in rows} - {""})]),
-    )
-    for name, label, values in choices:
-        options = (tag("option", text(words), value=value) for value, words in values)
-        every = tag("option", text("all"), value="")
-        yield tag("label", text(f"{label} "), tag("select", every, *options, id=f"by-{name}"))
-
-
 def _connection(number: int, recording: Recording, rows: Sequence[Row], part: Part) -> Html:
     facts = join(tag("div", tag("dt", text(name)), tag("dd", text(value))) for name, value in _facts(recording, rows))
     return tag(
@@ -244,17 +151,10 @@ def _connection(number: int, recording: Recording, rows: Sequence[Row], part: Pa
         tag("h2", text(f"Connection {number}")),
         tag("dl", facts),
         _remarkable(number, rows, part),
-        lanes(number, part.rows),
-        _latencies(figures(rows)),
         join(tag("p", text(words), class_="remark") for words in _left_out(part)),
-        tag("div", join(_rows(number, part)), class_="rows"),
+        tag("div", join(row(number, each, part.places) for each in part.rows), class_="rows"),
         aria_label=f"Connection {number}",
     )
-
-
-def _rows(number: int, part: Part) -> Iterator[Html]:
-    for place, each in enumerate(part.rows):
-        yield row(number, each, part.places, is_whole=place >= len(part.rows) - part.whole)
 
 
 def _left_out(part: Part) -> Iterator[str]:
@@ -322,21 +222,3 @@ def _named(number: int, words: str, found: Sequence[Row], on_page: range) -> Ite
         yield tag("li", text(f"{words}: "), link)
     if len(found) > _MOST_NAMED:
         yield tag("li", text(f"{words}: {len(found) - _MOST_NAMED} more"))
-
-
-def _latencies(found: Sequence[MethodFigures]) -> Html:
-    if not found:
-        return NOTHING
-    names = ("Method", "Asked by", "Times", "Median", "Longest")
-    head = tag("tr", join(tag("th", text(name), scope="col") for name in names))
-    lines = (
-        tag(
-            "tr",
-            tag("th", text(each.name), scope="row"),
-            tag("td", text("client" if each.asked_by == "out" else "agent")),
-            *(tag("td", text(value)) for value in (str(each.count), span(each.median), span(each.longest))),
-        )
-        for each in found
-    )
-    table = tag("table", tag("thead", head), tag("tbody", join(lines)))
-    return tag("details", tag("summary", text("Latencies")), tag("div", table, class_="table"), class_="latencies")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
-from statistics import median
 from typing import Any, Literal
 
 from acp_adapter.export.recording import is_entry
@@ -194,27 +192,11 @@ class Row:
         return sum(frame.size for frame in self.frames)
 
     @property
-    def end(self) -> float:
-        """When its last line came, or the answer to it."""
-        return self.frames[-1].at + (self.took or 0.0 if self.kind == "request" else 0.0)
-
-    @property
     def update(self) -> dict[str, Any]:
         """Of a `session/update`, what it says; else empty."""
         params = (self.first.message or {}).get("params")
         update = params.get("update") if isinstance(params, dict) else None
         return update if isinstance(update, dict) else {}
-
-
-@dataclass(frozen=True, slots=True)
-class MethodFigures:
-    """How often a method was asked, and how long its answers took, in seconds; `asked_by` as `Frame.direction`."""
-
-    name: str
-    asked_by: Literal["in", "out"]
-    count: int
-    median: float
-    longest: float
 
 
 def rows_of(frames: Sequence[Frame]) -> tuple[Row, ...]:
@@ -227,16 +209,6 @@ def rows_of(frames: Sequence[Frame]) -> tuple[Row, ...]:
 def unanswered(rows: Sequence[Row]) -> tuple[Row, ...]:
     """Requests that no answer came to."""
     return tuple(row for row in rows if row.kind == "request" and not row.partner)
-
-
-def figures(rows: Sequence[Row]) -> tuple[MethodFigures, ...]:
-    """Each method that was asked, the one that took the longest first."""
-    times: dict[tuple[str, Literal["in", "out"]], list[float]] = defaultdict(list)
-    for row in rows:
-        if row.kind == "request" and row.took is not None:
-            times[row.name, row.first.direction].append(row.took)
-    found = [MethodFigures(*key, len(took), median(took), max(took)) for key, took in times.items()]
-    return tuple(sorted(found, key=lambda each: -each.longest))
 
 
 def _pairs(frames: Sequence[Frame]) -> tuple[dict[int, int], dict[int, int]]:
@@ -320,13 +292,11 @@ class Part:
 
     Attributes:
         rows: of all there are, in their order.
-        whole: how many of them, the last ones, are shown with what they hold.
         outside: how many rows are not in the seconds that were asked for.
         before: how many of those that are were left out, all before the first of `rows`.
     """
 
     rows: tuple[Row, ...]
-    whole: int
     outside: int
     before: int
 
@@ -342,21 +312,21 @@ def parts(connections: Sequence[Sequence[Row]], span: Span) -> list[Part]:
     found = []
     for rows in reversed(connections):
         inside = [row for row in rows if span.begin <= row.first.at <= span.end]
-        shown = inside[max(0, len(inside) - rows_left) :]
-        rows_left -= len(shown)
-        whole = 0
-        for row in reversed(shown):
-            characters_left -= row.size
-            if characters_left < 0:
-                break
-            whole += 1
-        found.append(Part(tuple(shown), whole, len(rows) - len(inside), len(inside) - len(shown)))
+        first = len(inside)
+        while first and rows_left and characters_left > 0:
+            first -= 1
+            rows_left -= 1
+            characters_left -= inside[first].size
+        if first:  # nothing of what came before it is shown either
+            rows_left = 0
+        found.append(Part(tuple(inside[first:]), len(rows) - len(inside), first))
     return found[::-1]
 
 
 # What a message says, in a few words.
 
 _MOST = 160
+_TELLING = ("stopReason", "path", "command", "content", "cwd", "modeId", "methodId", "terminalId", "sessionId")
 
 
 def hint(row: Row) -> str:
@@ -378,9 +348,7 @@ def _hint(row: Row) -> str:
     if row.kind == "error":
         error = message.get("error")
         return str(error.get("message", error)) if isinstance(error, dict) else str(error)
-    if row.kind == "answer":
-        return _of_result(message.get("result"))
-    return _of_params(message.get("params"))
+    return _of_body(message.get("result" if row.kind == "answer" else "params"))
 
 
 def _of_update(row: Row) -> str:
@@ -393,37 +361,21 @@ def _of_update(row: Row) -> str:
     return f"{kind}: {' '.join(str(word) for word in words if word)}".removesuffix(": ")
 
 
-def _of_params(params: Any) -> str:
-    match params:
+def _of_body(body: Any) -> str:
+    """What a request's parameters or a result are about."""
+    match body:
         case {"prompt": [*blocks]}:
             return " ".join(filter(None, map(_content_text, blocks)))
-        case {"toolCall": {"title": str(title)}}:
-            return title
-        case {"path": str(path)}:
-            return path
-        case {"command": str(command)}:
-            return command
-        case {"cwd": str(cwd)}:
-            return cwd
-        case {"modeId": str(chosen)} | {"methodId": str(chosen)} | {"terminalId": str(chosen)}:
-            return chosen
-        case {"clientInfo": {"name": str(name)}}:
-            return name
-    return ""
-
-
-def _of_result(result: Any) -> str:
-    match result:
-        case {"stopReason": str(reason)}:
-            return reason
         case {"outcome": {"outcome": str(outcome), **rest}}:
             return f"{outcome} {rest.get('optionId', '')}".strip()
-        case {"agentInfo": {"name": str(name)}}:
-            return name
-        case {"content": str(content)}:
-            return content
-        case {"terminalId": str(chosen)} | {"sessionId": str(chosen)}:
-            return chosen
+        case (
+            {"toolCall": {"title": str(words)}}
+            | {"clientInfo": {"name": str(words)}}
+            | {"agentInfo": {"name": str(words)}}
+        ):
+            return words
+        case dict():
+            return next((body[name] for name in _TELLING if isinstance(body.get(name), str)), "")
     return ""
 
 

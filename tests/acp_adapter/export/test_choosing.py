@@ -29,7 +29,7 @@ def rows(many: int) -> tuple[Row, ...]:
 
 def test_all_of_a_usual_recording_is_shown() -> None:
     (part,) = parts([rows(5)], Span())
-    assert (len(part.rows), part.whole, part.outside, part.before) == (5, 5, 0, 0)
+    assert (len(part.rows), part.outside, part.before) == (5, 0, 0)
 
 
 def test_of_more_than_a_page_holds_the_last_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,11 +39,11 @@ def test_of_more_than_a_page_holds_the_last_is_shown(monkeypatch: pytest.MonkeyP
     assert (len(second.rows), second.before) == (4, 0)
 
 
-def test_of_more_text_than_a_page_holds_the_last_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_more_text_than_a_page_holds_the_last_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     made = rows(9)
     monkeypatch.setattr(recordings, "MOST_CHARACTERS", 3 * made[0].size)
     (part,) = parts([made], Span())
-    assert (len(part.rows), part.whole) == (9, 3)
+    assert (len(part.rows), part.before) == (3, 6)
 
 
 def test_only_the_seconds_that_were_asked_for_are_shown() -> None:
@@ -66,8 +66,7 @@ def test_the_page_says_what_is_left_out_and_leads_nowhere_that_is_not_on_it() ->
 def test_a_page_says_where_to_look_for_what_it_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recordings, "MOST_CHARACTERS", 100)
     page = to_page(read_recordings(sample_lines()), "x")
-    assert "Mend it." in page, "heads are short, and stay"
-    assert "Choose its seconds with --from and --to" in page
+    assert "messages before these are left out of the page. Choose others with --from and --to." in page
     assert "return a + b" not in page
 
 

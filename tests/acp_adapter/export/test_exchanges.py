@@ -5,7 +5,6 @@ from __future__ import annotations
 from acp_adapter.cli.inspect.recordings import (
     Frame,
     Row,
-    figures,
     hint,
     read_recordings,
     rows_of,
@@ -62,13 +61,6 @@ def test_what_was_not_answered_and_what_answered_nothing_is_found() -> None:
     found = rows()
     assert [row.name for row in unanswered(tuple(found.values()))] == ["session/list"]
     assert [place for place, row in found.items() if row.name == "answer to nothing"] == [17]
-
-
-def test_latencies_are_counted_for_each_method_and_side() -> None:
-    found = {(each.name, each.asked_by): each for each in figures(tuple(rows().values()))}
-    assert found["session/new", "out"].longest == 1.2
-    assert found["fs/write_text_file", "in"].count == 1
-    assert next(iter(found)) == ("session/prompt", "out")
 
 
 def test_every_sort_of_row_says_what_it_is_about() -> None:
