@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import tzinfo
 from string import Template
 
@@ -140,7 +140,7 @@ _PLAN_SIGNS = {"pending": "○", "in_progress": "▸", "completed": "✓", "canc
 
 
 def turn(made: Turn, zone: tzinfo | None) -> Html:
-    """One turn with the place that the bar leads to."""
+    """One turn with the place that the list of turns leads to."""
     began = tag(
         "time", text(moment(made.began_at, zone)), datetime=local(made.began_at, zone).isoformat("T", "seconds")
     )
@@ -209,49 +209,10 @@ def _mention(name: str, uri: str = "") -> Html:
     return tag("span", text(name), class_="mention", title=uri or None)
 
 
-# The bar above the page: a segment for each turn, as wide as the turn was long or as it added tokens.
-
-_MANY = 60
-_LONGEST_WORDS = 90
-_FINEST = 10_000
-
-
-def bars(turns: tuple[Turn, ...]) -> Html:
-    """Both bars, one under the other; the page shows the one that is chosen."""
-    return join([_bar(turns, "time"), _bar(turns, "tokens")])
-
-
-def widths(turns: Sequence[Turn]) -> str:
-    """The style sheet with the segments' widths: the page allows no styles in attributes."""
-    rules = []
-    for name, sizes in (
-        ("time", [made.seconds for made in turns]),
-        ("tokens", [float(made.tokens) for made in turns]),
-    ):
-        whole = sum(sizes) or 1.0
-        rules += [
-            f"#by-{name} a:nth-child({place}){{flex-grow:{max(1, round(size / whole * _FINEST))}}}"
-            for place, size in enumerate(sizes, 1)
-        ]
-    return "".join(rules)
-
-
-def _bar(turns: tuple[Turn, ...], name: str) -> Html:
-    segments = map(_segment, turns)
-    many = " many" if len(turns) > _MANY else ""
-    return tag("div", join(segments), class_=f"bar{many}", id=f"by-{name}")
-
-
-def _segment(made: Turn) -> Html:
-    prompt = next((item for item in made.items if isinstance(item, Prompt)), Prompt(()))
-    words = first_words(prompt, _LONGEST_WORDS)
-    facts = " · ".join([f"Turn {made.number}", *turn_figures(made)])
-    readout = tag("span", tag("b", text(facts)), text(f" {words}"), class_="readout")
-    state = "" if not ending(made) else "stopped" if made.outcome == "cancelled" else "failed"
-    return tag("a", readout, href=f"#{anchor(made)}", class_=state or None, aria_label=f"{facts}: {words}")
-
+# The page.
 
 _HERE = "acp_adapter.export"
+_LONGEST_WORDS = 90
 
 
 def to_html(transcript: Transcript, zone: tzinfo | None = None, redacting: Redact = redact) -> str:
@@ -266,12 +227,24 @@ def to_html(transcript: Transcript, zone: tzinfo | None = None, redacting: Redac
         title=text(story.title),
         session=text(story.session.id),
         facts=join(_facts(story, zone)),
-        bars=bars(story.turns),
+        contents=_contents(story.turns),
         turns=join(turn(made, zone) for made in story.turns)
         or tag("p", text("Nothing was said yet."), class_="remark"),
     )
-    styles = (resource(_HERE, "page.css"), widths(story.turns))
-    return page_in_frame(story.title, body, styles, resource(_HERE, "page.js"))
+    return page_in_frame(story.title, body, resource(_HERE, "page.css"), resource(_HERE, "page.js"))
+
+
+def _contents(turns: tuple[Turn, ...]) -> Html:
+    """A folded list of the turns that leads to each."""
+    if len(turns) < 2:  # noqa: PLR2004 - one needs no list
+        return NOTHING
+    items = (tag("li", tag("a", text(_beginning(made)), href=f"#{anchor(made)}")) for made in turns)
+    return tag("details", tag("summary", text("Turns")), tag("ul", *items), class_="contents")
+
+
+def _beginning(made: Turn) -> str:
+    prompt = next((item for item in made.items if isinstance(item, Prompt)), Prompt(()))
+    return f"Turn {made.number}: {first_words(prompt, _LONGEST_WORDS)}".removesuffix(": ")
 
 
 def _facts(story: Story, zone: tzinfo | None) -> Iterator[Html]:

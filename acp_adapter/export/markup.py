@@ -64,14 +64,11 @@ def _attribute(key: str, value: str | bool | None) -> str:
     return f" {name}" if value is True else f' {name}="{text(value)}"'
 
 
-# A command's output with its colours, as HTML: a class for each property that a stretch has.
+# A command's output as HTML, with what most programs use: bold, and eight colours for what they write.
 
 _GRAPHICS = re.compile(r"\x1b\[([0-9;:]{0,64})m")
-_STYLES = {1: "b", 2: "d", 3: "i", 4: "u"}
-_ENDINGS = {22: "bd", 23: "i", 24: "u", 39: "f", 49: "g"}
-_COLOURS = {3: ("f", 0), 4: ("g", 0), 9: ("f", 8), 10: ("g", 8)}
-_EXTENDED = {38: "f", 48: "g"}
-_INDEXED, _TRUE_COLOUR = 5, 2
+_BOLD, _NOT_BOLD, _PLAIN_COLOUR = 1, 22, 39
+_EXTENDED = frozenset({38, 48})
 
 
 def coloured(output: str) -> Html:
@@ -83,52 +80,35 @@ def coloured(output: str) -> Html:
 
 
 def _stretches(output: str) -> Iterator[Html]:
-    look: dict[str, str] = {}
+    bold = colour = ""
     place = 0
     for found in _GRAPHICS.finditer(output):
-        yield _stretch(output[place : found.start()], look)
-        look, place = _changed(look, found[1]), found.end()
-    yield _stretch(output[place:], look)
+        yield _stretch(output[place : found.start()], bold, colour)
+        bold, colour = _changed(bold, colour, found[1])
+        place = found.end()
+    yield _stretch(output[place:], bold, colour)
 
 
-def _stretch(output: str, look: dict[str, str]) -> Html:
-    shown, classes = text(plain_text(output)), " ".join(look[name] for name in sorted(look))
+def _stretch(output: str, bold: str, colour: str) -> Html:
+    shown, classes = text(plain_text(output)), " ".join(filter(None, (bold, colour)))
     return tag("span", shown, class_=classes) if shown and classes else shown
 
 
-def _changed(look: dict[str, str], codes: str) -> dict[str, str]:
-    numbers = [int(code) if code.isdigit() else 0 for code in re.split("[;:]", codes.replace(":2::", ":2:"))]
-    while numbers:
-        code = numbers.pop(0)
-        tens, unit = divmod(code, 10)
+def _changed(bold: str, colour: str, codes: str) -> tuple[str, str]:
+    for code in (int(code or 0) for code in re.split("[;:]", codes)):
+        if code in _EXTENDED:  # what follows says which of millions of colours it is
+            break
         if code == 0:
-            look = {}
-        elif code in _STYLES:
-            look = {**look, _STYLES[code]: _STYLES[code]}
-        elif code in _ENDINGS:
-            look = {name: value for name, value in look.items() if name not in _ENDINGS[code]}
-        elif code in _EXTENDED:
-            name, colour = _EXTENDED[code], _extended(numbers)
-            look = look if colour is None else {**look, name: f"{name}{colour}"}
-        elif tens in _COLOURS and unit < 8:  # noqa: PLR2004 - 8 colours
-            name, first = _COLOURS[tens]
-            look = {**look, name: f"{name}{first + unit}"}
-    return look
-
-
-def _extended(numbers: list[int]) -> int | None:
-    """The colour that the numbers after 38 or 48 name, as the nearest of 16; they are taken off the list."""
-    from rich.color import Color, ColorSystem  # noqa: PLC0415 - few outputs have such colours
-
-    kind = numbers.pop(0) if numbers else 0
-    if kind == _INDEXED and numbers:
-        colour = Color.from_ansi(min(numbers.pop(0), 255))
-    elif kind == _TRUE_COLOUR and len(numbers) > 2:  # noqa: PLR2004 - red, green, blue
-        colour = Color.from_rgb(*(min(numbers.pop(0), 255) for _ in range(3)))
-    else:
-        numbers.clear()  # what is cut off has no other meaning
-        return None
-    return colour.downgrade(ColorSystem.STANDARD).number
+            bold = colour = ""
+        elif code == _BOLD:
+            bold = "b"
+        elif code == _NOT_BOLD:
+            bold = ""
+        elif code == _PLAIN_COLOUR:
+            colour = ""
+        elif code // 10 in {3, 9} and code % 10 < 8:  # noqa: PLR2004 - 8 colours, and the same ones bright
+            colour = f"f{code % 10}"
+    return bold, colour
 
 
 # Markdown as HTML. Raw HTML in it is text, pictures are links, and links lead to the web and to mail only.
@@ -315,21 +295,21 @@ def _numbered(change: Sequence[str]) -> Iterator[Html]:
 # What every page of ours is in: one HTML file that needs nothing else. A browser may show it, and do nothing else.
 
 
-def page_in_frame(title: str, body: str, styles: Sequence[str], script: str) -> str:
-    """The page: `body` is HTML; only these styles and this script count in it."""
+def page_in_frame(title: str, body: str, style: str, script: str) -> str:
+    """The page: `body` is HTML; only this style sheet and this script count in it."""
     return Template(resource("acp_adapter.export", "frame.html")).substitute(
         policy="; ".join(
             (
                 "default-src 'none'",
                 "img-src data:",
-                f"style-src {' '.join(map(_hash, styles))}",
+                f"style-src {_hash(style)}",
                 f"script-src {_hash(script)}",
                 "base-uri 'none'",
                 "form-action 'none'",
             )
         ),
         title=text(title),
-        styles="".join(f"<style>{style}</style>\n" for style in styles),
+        style=style,
         body=body,
         script=script,
     )

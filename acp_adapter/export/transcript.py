@@ -31,7 +31,7 @@ from agent_core.events import (
     UserSaid,
     readable_error,
 )
-from agent_core.messages import INTERRUPTED_RESULT, is_interrupted, text_of
+from agent_core.messages import INTERRUPTED_RESULT, is_interrupted
 from agent_core.providers.base import Usage
 from agent_core.sessions.records import (
     COMMAND,
@@ -128,8 +128,7 @@ class Turn:
         outcome: the stop reason, «error», or None if it never ended.
         note: for an error, what the person was told.
         seconds: from the prompt to the end, or to the last thing that is known.
-        tokens: by how much the conversation grew.
-        is_estimate: `tokens` is a guess by the length of the text.
+        tokens: by how much the conversation grew; 0 if that is not known.
         cost: US dollars; None if that is not known.
     """
 
@@ -140,7 +139,6 @@ class Turn:
     items: tuple[Item, ...]
     seconds: float
     tokens: int
-    is_estimate: bool
     cost: float | None
 
 
@@ -285,9 +283,6 @@ def _made_up(record: TurnRecord, messages: Sequence[StoredMessage], cwd: str) ->
     return rows
 
 
-_CHARS_A_TOKEN = 4
-
-
 def _turns(data: Sequence[_TurnData]) -> Iterator[Turn]:
     """A turn's tokens are those by which the model's window filled, where that was told before and after it."""
     before: ContextUsed | None = ContextUsed(0, 0, 0.0)
@@ -301,8 +296,7 @@ def _turns(data: Sequence[_TurnData]) -> Iterator[Turn]:
             record.note,
             tuple(_items(turn)),
             seconds=_seconds(turn),
-            tokens=grown if grown > 0 else sum(map(_characters, turn.messages)) // _CHARS_A_TOKEN,
-            is_estimate=grown <= 0,
+            tokens=max(0, grown),
             cost=_cost(before, after),
         )
         before = after
@@ -323,12 +317,6 @@ def _seconds(turn: _TurnData) -> float:
     began, end = turn.record.began_at, turn.record.ended_at
     last = max([began, *(each.created_at for each in turn.events), *(each.created_at for each in turn.messages)])
     return max(0.0, (last if end is None else end) - began)
-
-
-def _characters(stored: StoredMessage) -> int:
-    message = stored.message
-    calls = sum(len(call["function"]["arguments"]) for call in message.get("tool_calls", ()))
-    return len(text_of(message["content"])) + len(message.get("reasoning", "")) + calls
 
 
 def _items(data: _TurnData) -> Iterator[Item]:
@@ -402,9 +390,10 @@ def first_words(prompt: Prompt, limit: int) -> str:
 
 
 def turn_figures(turn: Turn) -> list[str]:
-    """What a turn took: `1 min 12 s`, `≈ 3.4k tokens`, `$0.02`."""
-    figures = [duration(turn.seconds), f"{'≈ ' if turn.is_estimate else ''}{count(turn.tokens)} tokens"]
-    return figures if turn.cost is None else [*figures, dollars(turn.cost)]
+    """What a turn took, as far as it is known: `1 min 12 s`, `3.4k tokens`, `$0.02`."""
+    tokens = f"{count(turn.tokens)} tokens" if turn.tokens else ""
+    cost = "" if turn.cost is None else dollars(turn.cost)
+    return [figure for figure in (duration(turn.seconds), tokens, cost) if figure]
 
 
 def ending(turn: Turn) -> str:

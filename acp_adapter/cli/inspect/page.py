@@ -137,7 +137,7 @@ def to_page(recorded: RecordingFile, title: str, span: Span = _ALL) -> str:
             )
         ),
     )
-    return page_in_frame(title, body, (resource(_HERE, "page.css"),), resource(_HERE, "page.js"))
+    return page_in_frame(title, body, resource(_HERE, "page.css"), resource(_HERE, "page.js"))
 
 
 def _unreadable(many: int) -> Html:

@@ -94,14 +94,9 @@ def story_lines(story: Story, style: Style, *, full: bool) -> Iterator[str]:
         yield ""
         dot = f" {style.sign('dot')} "
         yield (
-            style.paint(f"Turn {turn.number}", "bold") + dot + dot.join((moment(turn.began_at), *_plain(turn, style)))
+            style.paint(f"Turn {turn.number}", "bold") + dot + dot.join((moment(turn.began_at), *turn_figures(turn)))
         )
         yield from _body(turn, style, full=full)
-
-
-def _plain(turn: Turn, style: Style) -> list[str]:
-    figures = turn_figures(turn)
-    return figures if style.signs else [figure.replace("≈", "about") for figure in figures]
 
 
 def _head(story: Story, style: Style) -> Iterator[str]:

@@ -67,13 +67,12 @@ def test_only_the_pages_own_style_and_script_are_allowed():
         assert f"'sha256-{digest}'" in policy, kind
 
 
-def test_every_link_of_the_bars_has_its_place():
+def test_every_link_to_a_turn_has_its_place():
     page = to_html(long_transcript(70, calls=0), UTC)
     places = set(re.findall(r'id="([^"]*)"', page))
     targets = re.findall(r'href="#([^"]*)"', page)
-    assert len(targets) == 1 + 3 * 70
+    assert len(targets) == 1 + 2 * 70
     assert set(targets) <= places
-    assert 'class="bar many"' in page
 
 
 def test_only_pictures_that_are_pictures_are_shown():

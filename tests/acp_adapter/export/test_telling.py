@@ -100,14 +100,14 @@ def test_undone_turns_are_left_out_and_lost_ones_are_not():
     assert [(turn.number, turn.items) for turn in turns.turns] == [(2, (Answer("lost"),))]
 
 
-def test_figures_come_from_the_window_where_it_was_told_and_from_the_text_elsewhere():
+def test_figures_come_from_the_window_where_it_was_told_and_are_left_out_elsewhere():
     maker = TranscriptMaker()
     maker.turn([ContextUsed(1_000, 9_000, 0.25)], seconds=5)
     maker.turn([ContextUsed(1_600, 9_000, 0.75)], seconds=7)
     maker.turn([], [user_message("x" * 400)])
     maker.turn([ContextUsed(500, 9_000, 0.75)], [user_message("x" * 40)], outcome=None)
-    figures = [(turn.tokens, turn.is_estimate, turn.cost) for turn in tell(maker.made()).turns]
-    assert figures == [(1_000, False, 0.25), (600, False, 0.5), (100, True, None), (10, True, None)]
+    figures = [(turn.tokens, turn.cost) for turn in tell(maker.made()).turns]
+    assert figures == [(1_000, 0.25), (600, 0.5), (0, None), (0, None)]
     assert [turn.seconds for turn in tell(maker.made()).turns] == [5.0, 7.0, 10.0, 0.25]
 
 

@@ -12,7 +12,7 @@ from agent_core.providers.pricing import Spent
 from tests.support.each import each
 from tests.support.sample_transcript import sample_transcript
 
-TURN = Turn(1, 0.0, "end_turn", "", (), 72.4, 3_400, is_estimate=True, cost=None)
+TURN = Turn(1, 0.0, "end_turn", "", (), 72.4, 3_400, cost=None)
 
 
 @each(
@@ -42,9 +42,9 @@ def test_a_moment_is_told_in_the_readers_zone():
     assert moment(1_790_000_000, timezone(timedelta(hours=9))) == "2026-09-21 23:13"
 
 
-def test_an_estimate_is_called_one_and_an_unknown_cost_is_left_out():
-    assert turn_figures(TURN) == ["1 min 12 s", "≈ 3.4k tokens"]
-    assert turn_figures(replace(TURN, is_estimate=False, cost=0.5)) == ["1 min 12 s", "3.4k tokens", "$0.50"]
+def test_unknown_figures_are_left_out():
+    assert turn_figures(TURN) == ["1 min 12 s", "3.4k tokens"]
+    assert turn_figures(replace(TURN, tokens=0, cost=0.5)) == ["1 min 12 s", "$0.50"]
 
 
 @each(
