@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 from collections.abc import Iterator
 from datetime import tzinfo
@@ -24,9 +22,9 @@ from acp_adapter.export.markup import (
     text,
 )
 from acp_adapter.export.transcript import (
+    SIGNS,
     Answer,
     Card,
-    CardStatus,
     Item,
     Mode,
     Plan,
@@ -49,22 +47,15 @@ from tools.result import Shown, ShownDiff, ShownOutput, ShownText
 
 # Tool calls on the page: folded, with what came of them inside.
 
-_SIGNS: dict[CardStatus, tuple[str, str]] = {
-    "completed": ("✓", "done"),
-    "failed": ("✗", "failed"),
-    "interrupted": ("–", "interrupted"),
-}
-_VERBS = {"execute": "run", "think": "plan", "other": "tool"}
 _MOST_TEXT = 200_000
 
 
 def card(made: Card) -> Html:
     """A tool call: status, kind, title and duration, and folded below it what it did."""
-    sign, word = _SIGNS[made.status]
     head = tag(
         "summary",
-        tag("span", text(sign), class_="sign", role="img", aria_label=word),
-        tag("span", text(_VERBS.get(made.kind, made.kind)), class_="kind"),
+        tag("span", text(SIGNS[made.status]), class_="sign", role="img", aria_label=made.status),
+        tag("span", text(made.kind), class_="kind"),
         tag("span", text(made.title), class_="name"),
         tag("span", join(_card_facts(made)), class_="facts"),
     )
@@ -85,23 +76,20 @@ def _card_facts(made: Card) -> Iterator[Html]:
 
 
 def _body(made: Card) -> Iterator[Html]:
-    command = made.arguments.get("command")
-    if made.kind == "execute" and isinstance(command, str):
-        yield tag("pre", text(command.strip()), class_="command")
-    elif made.arguments and (made.kind == "other" or made.status != "completed"):
-        yield tag(
-            "pre", text(json.dumps(dict(made.arguments), indent=2, ensure_ascii=False, default=str)), class_="code"
-        )
+    if made.command:
+        yield tag("pre", text(made.command), class_="command")
+    elif arguments := made.told_arguments:
+        yield tag("pre", text(arguments), class_="code")
     if not made.shown:
         yield tag("p", text("Nothing more to show."), class_="remark")
     for shown in made.shown:
-        yield _shown(shown, made.cwd)
+        yield _shown(shown, made)
 
 
-def _shown(shown: Shown, cwd: str) -> Html:
+def _shown(shown: Shown, made: Card) -> Html:
     match shown:
         case ShownDiff():
-            return _diff(shown, cwd)
+            return _diff(shown, made)
         case ShownOutput(output=output, exit_code=code, signal=signal):
             cut, note = _bounded(output)
             ended = f"Ended by {signal}." if signal else "" if not code else f"Exit code {code}."
@@ -114,10 +102,13 @@ def _shown(shown: Shown, cwd: str) -> Html:
             return join([tag("pre", tag("code", text(cut)), class_="code", data_language=language or None), note])
 
 
-def _diff(diff: ShownDiff, cwd: str) -> Html:
-    path = os.path.relpath(diff.path, cwd) if diff.path.is_relative_to(cwd) else str(diff.path)
+def _diff(diff: ShownDiff, made: Card) -> Html:
     word = "new" if diff.before is None else "deleted" if diff.after is None else ""
-    head = tag("figcaption", tag("span", text(path)), tag("span", text(word), class_="remark") if word else NOTHING)
+    head = tag(
+        "figcaption",
+        tag("span", text(made.place(diff.path))),
+        tag("span", text(word), class_="remark") if word else NOTHING,
+    )
     return tag("figure", head, diff_lines(change_of(diff.before, diff.after)), class_="file")
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import html
 import json
-import os
 import re
 from collections.abc import Iterator
 from datetime import tzinfo
 
 from acp_adapter.export.markup import change_of
 from acp_adapter.export.transcript import (
+    BOXES,
+    SIGNS,
     Answer,
     Card,
     Item,
@@ -24,7 +25,7 @@ from acp_adapter.export.transcript import (
     tell,
     turn_figures,
 )
-from acp_adapter.format import duration, local, moment, one_line, safe_text
+from acp_adapter.format import local, moment, one_line, safe_text
 from agent_core.events import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 from agent_core.sessions.records import Transcript
 from tools.redaction import Redact, redact, redacted
@@ -57,10 +58,6 @@ def closed(markdown: str) -> str:
         elif mark[0] == open_fence[0] and len(mark) >= len(open_fence) and not info.strip():
             open_fence = ""
     return f"{markdown.rstrip(chr(10))}\n{open_fence}" if open_fence else markdown
-
-
-_SIGNS = {"completed": "✓", "failed": "✗", "interrupted": "–"}
-_BOXES = {"completed": "[x]", "in_progress": "[>]", "cancelled": "[-]", "pending": "[ ]"}
 
 
 def to_markdown(transcript: Transcript, zone: tzinfo | None = None, redacting: Redact = redact) -> str:
@@ -116,7 +113,7 @@ def _item(item: Item) -> Iterator[str]:
         case Card():
             yield _folded(_card_title(item), "\n\n".join(_card_body(item)))
         case Plan(items=steps):
-            yield "\n".join(f"- {_BOXES.get(step.status, '[ ]')} {one_line(step.content)}" for step in steps)
+            yield "\n".join(f"- {BOXES.get(step.status, '[ ]')} {one_line(step.content)}" for step in steps)
         case Mode(mode=mode):
             yield f"*The session’s mode is now {one_line(mode)}.*"
 
@@ -146,28 +143,23 @@ def _said(part: SaidPart) -> str:
 
 
 def _card_title(card: Card) -> str:
-    facts: list[str] = [] if card.status == "completed" else [card.status]
-    facts += [f"exit {card.exit_code}"] if card.exit_code else []
-    facts += [duration(card.seconds)] if card.seconds is not None else []
-    after = f" ({', '.join(facts)})" if facts else ""
-    return f"{_SIGNS[card.status]} {card.kind}: {one_line(card.title)}{after}"
+    after = f" ({', '.join(card.facts)})" if card.facts else ""
+    return f"{SIGNS[card.status]} {card.kind}: {one_line(card.title)}{after}"
 
 
 def _card_body(card: Card) -> Iterator[str]:
-    command = card.arguments.get("command")
-    if card.kind == "execute" and isinstance(command, str):
-        yield fenced(safe_text(command), "sh")
-    elif card.arguments and (card.kind == "other" or card.status != "completed"):
-        yield fenced(json.dumps(dict(card.arguments), indent=2, ensure_ascii=False, default=str), "json")
+    if card.command:
+        yield fenced(safe_text(card.command), "sh")
+    elif arguments := card.told_arguments:
+        yield fenced(arguments, "json")
     for shown in card.shown:
-        yield _shown(shown, card.cwd)
+        yield _shown(shown, card)
 
 
-def _shown(shown: Shown, cwd: str) -> str:
+def _shown(shown: Shown, card: Card) -> str:
     match shown:
         case ShownDiff(path=path, before=before, after=after):
-            name = os.path.relpath(path, cwd) if path.is_relative_to(cwd) else str(path)
-            old, new = ("/dev/null" if text is None else one_line(name) for text in (before, after))
+            old, new = ("/dev/null" if text is None else one_line(card.place(path)) for text in (before, after))
             return fenced(f"--- {old}\n+++ {new}\n{safe_text(chr(10).join(change_of(before, after)))}", "diff")
         case ShownOutput(output=output, exit_code=code, signal=signal):
             ended = f"ended by {signal}" if signal else "" if code is None else f"exit code {code}"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal
 
 from acp_adapter.format import count, dollars, duration, whole
@@ -50,6 +52,8 @@ from tools.redaction import Redact, redact
 from tools.result import Shown, ShownDiff, ShownOutput, ShownText, ToolResult
 
 CardStatus = Literal["completed", "failed", "interrupted"]
+SIGNS: dict[CardStatus, str] = {"completed": "✓", "failed": "✗", "interrupted": "–"}
+BOXES = {"completed": "[x]", "in_progress": "[>]", "cancelled": "[-]", "pending": "[ ]"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,30 @@ class Card:
         """A command's exit code; None for what is no command, or was ended otherwise."""
         return next((shown.exit_code for shown in self.shown if isinstance(shown, ShownOutput)), None)
 
+    @property
+    def facts(self) -> list[str]:
+        """How it ended, unless well, and how long it took."""
+        facts: list[str] = [] if self.status == "completed" else [self.status]
+        facts += [f"exit {self.exit_code}"] if self.exit_code else []
+        return facts if self.seconds is None else [*facts, duration(self.seconds)]
+
+    @property
+    def command(self) -> str:
+        """The command that it ran; '' for what runs none."""
+        command = self.arguments.get("command")
+        return command.strip() if self.kind == "execute" and isinstance(command, str) else ""
+
+    @property
+    def told_arguments(self) -> str:
+        """Its arguments as JSON, where neither the title nor what came of it tells them; else ''."""
+        if self.command or not self.arguments or (self.kind != "other" and self.status == "completed"):
+            return ""
+        return json.dumps(dict(self.arguments), indent=2, ensure_ascii=False, default=str)
+
+    def place(self, path: Path) -> str:
+        """A file as it is called from the folder that the call was made in."""
+        return os.path.relpath(path, self.cwd) if path.is_relative_to(self.cwd) else str(path)
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -144,12 +172,11 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """The session and its turns. `title` is never empty; `compressions` counts how often it was compressed."""
+    """The session and its turns. `title` is never empty."""
 
     session: SessionRecord
     title: str
     turns: tuple[Turn, ...]
-    compressions: int = 0
 
 
 # Tool calls, from the events that showed them.
@@ -233,12 +260,7 @@ def tell(transcript: Transcript) -> Story:
     ]
     turns = tuple(_turns(data))
     title = transcript.session.title or _title(turns)
-    return Story(transcript.session, title, turns, sum(map(_compressions, data)))
-
-
-def _compressions(data: _TurnData) -> int:
-    done = (event for row in data.events for event in row.events if isinstance(event, ContextCompacted))
-    return len({event.id for event in done if event.state == "done"})
+    return Story(transcript.session, title, turns)
 
 
 def _records(

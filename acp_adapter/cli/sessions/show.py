@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from acp_adapter.cli.console import Colour, Sign, Style, diff_lines, style_for
 from acp_adapter.export.transcript import (
+    BOXES,
     Answer,
     Card,
     Item,
@@ -24,7 +24,7 @@ from acp_adapter.export.transcript import (
     token_totals,
     turn_figures,
 )
-from acp_adapter.format import dollars, duration, moment, one_line, safe_text
+from acp_adapter.format import dollars, moment, one_line, safe_text
 from agent_core.background_tasks import TaskInfo
 from agent_core.events import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 from agent_core.sessions.library import SessionLibrary
@@ -37,7 +37,6 @@ _SIGNS: dict[Literal["completed", "failed", "interrupted"], tuple[Sign, Colour]]
     "failed": ("failed", "red"),
     "interrupted": ("pending", "yellow"),
 }
-_BOXES = {"completed": "[x]", "in_progress": "[>]", "cancelled": "[-]", "pending": "[ ]"}
 
 
 def run_show(options: argparse.Namespace, library: SessionLibrary) -> int:
@@ -109,8 +108,6 @@ def _head(story: Story, style: Style) -> Iterator[str]:
         ("tokens", ", ".join(token_totals(session)) or "-"),
         ("cost", "-" if session.spent.cost is None else dollars(session.spent.cost)),
     ]
-    if story.compressions:
-        facts.append(("compact", "once" if story.compressions == 1 else f"{story.compressions} times"))
     yield style.paint(one_line(story.title), "bold")
     for name, value in facts:
         yield f"{style.paint(f'{name:<8}', 'dim')}{one_line(value)}"
@@ -142,10 +139,10 @@ def _item(item: Item, style: Style, *, full: bool) -> Iterator[str]:
         case Card():
             yield _card_line(item, style)
             if full:
-                yield from (f"    {line}".rstrip() for shown in item.shown for line in _shown(shown, item.cwd, style))
+                yield from (f"    {line}".rstrip() for shown in item.shown for line in _shown(shown, item, style))
         case Plan(items=steps):
             yield style.paint("Plan", "bold")
-            yield from (f"  {_BOXES.get(step.status, '[ ]')} {one_line(step.content)}" for step in steps)
+            yield from (f"  {BOXES.get(step.status, '[ ]')} {one_line(step.content)}" for step in steps)
         case Mode(mode=mode):
             yield style.paint(f"The session's mode is now {one_line(mode)}.", "dim")
 
@@ -166,21 +163,16 @@ def _said(part: SaidPart) -> str:
 
 def _card_line(card: Card, style: Style) -> str:
     sign, colour = _SIGNS[card.status]
-    facts = [] if card.status == "completed" else [str(card.status)]
-    facts += [f"exit {card.exit_code}"] if card.exit_code else []
-    facts += [duration(card.seconds)] if card.seconds is not None else []
-    state = style.paint(f"  [{', '.join(facts)}]", "red" if card.status == "failed" else "dim") if facts else ""
+    state = (
+        style.paint(f"  [{', '.join(card.facts)}]", "red" if card.status == "failed" else "dim") if card.facts else ""
+    )
     return f"  {style.paint(style.sign(sign), colour)} {one_line(card.kind):<8} {one_line(card.title)}{state}"
 
 
-def _shown(shown: Shown, cwd: str, style: Style) -> Iterator[str]:
+def _shown(shown: Shown, card: Card, style: Style) -> Iterator[str]:
     match shown:
         case ShownDiff(path=path, before=before, after=after):
-            name = os.path.relpath(path, cwd) if path.is_relative_to(cwd) else str(path)
-            yield from diff_lines(one_line(name), before, after or "", style)
-        case ShownOutput(output=output):
+            yield from diff_lines(one_line(card.place(path)), before, after or "", style)
+        case ShownOutput(output=text) | ShownText(text=text):
             bar = style.paint(style.sign("bar"), "dim")
-            yield from (f"{bar} {line}" for line in safe_text(plain_text(output)).splitlines())
-        case ShownText(text=text):
-            bar = style.paint(style.sign("bar"), "dim")
-            yield from (f"{bar} {line}" for line in safe_text(text).splitlines())
+            yield from (f"{bar} {line}" for line in safe_text(plain_text(text)).splitlines())

@@ -6,7 +6,6 @@ from acp_adapter.export.transcript import Answer, Card, Mode, Plan, Prompt, Thou
 from agent_core.events import (
     AgentText,
     AgentThought,
-    ContextCompacted,
     ContextUsed,
     SaidText,
     ToolAnnounced,
@@ -35,15 +34,6 @@ def test_a_turn_is_told_in_order():
         ("edit", "Write CHANGES.md", "completed"),
         ("other", "plugin_tool", "failed"),
     ]
-
-
-def test_compressions_that_were_done_are_counted_each_once():
-    maker = TranscriptMaker()
-    maker.turn(
-        [ContextCompacted("a", "running"), ContextCompacted("a", "done", 9, 5), ContextCompacted("b", "failed")]
-    )
-    maker.turn([ContextCompacted("c", "done", 9, 5), ContextCompacted("d", "cancelled")])
-    assert tell(maker.made()).compressions == 2
 
 
 def test_pieces_of_one_message_that_were_stored_apart_become_one():

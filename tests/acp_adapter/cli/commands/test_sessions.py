@@ -12,7 +12,7 @@ from acp_adapter.cli.sessions.listing import ago, short_ids
 from acp_adapter.cli.sessions.main import main
 from acp_adapter.cli.sessions.show import task_lines
 from agent_core.background_tasks import TaskInfo
-from agent_core.events import AgentText, ContextCompacted, SaidText, UserSaid
+from agent_core.events import AgentText, SaidText, UserSaid
 from agent_core.home import Home
 from agent_core.messages import assistant_message, user_message
 from agent_core.sessions.library import SessionLibrary
@@ -120,19 +120,6 @@ def test_the_sessions_of_sub_agents_are_told_of_with_their_parent_and_in_no_list
     assert "Sub-agents\nagent-12ab" in run("show", "aaaa")[1]
     assert "agent-12ab" not in run("list")[1]
     assert run("show", "agent-12ab")[0] == 0
-
-
-def test_how_often_a_conversation_was_compressed_is_shown_where_it_was(home, run):
-    for session_id, times in (("aaaaaaaa11", 0), ("bbbbbbbb22", 1), ("cccccccc33", 3)):
-        maker = TranscriptMaker(session_id, "A title")
-        maker.turn(
-            [UserSaid("u", (SaidText("Hello"),)), *(ContextCompacted(f"k{n}", "done", 9, 5) for n in range(times))],
-            [user_message("Hello"), assistant_message("Good day")],
-        )
-        store_transcript(home, maker.made(), at=1_790_000_000.0)
-    assert "compact" not in run("show", "aaaaaaaa")[1]
-    assert "compact once" in run("show", "bbbbbbbb")[1]
-    assert "compact 3 times" in run("show", "cccccccc")[1]
 
 
 def test_in_full_it_has_thoughts_outputs_and_diffs(home, run):
