@@ -215,12 +215,14 @@ def test_what_a_name_says_is_secret_is_not_kept_however_it_looks(name: str) -> N
     assert line["frame"]["result"]["content"] == {name: "[redacted: value]"}
 
 
+@pytest.mark.parametrize("name", ["env", "headers"])
 @pytest.mark.parametrize(
     "given", [["A=plain-value"], {"A": "plain-value"}, [{"name": "A", "value": "plain-value"}], "plain-value"]
 )
-def test_variables_are_known_in_every_form(given: Any) -> None:
-    (line,) = cleaned(message({"id": 1, "params": {"env": given}}))
+def test_variables_and_headers_are_known_in_every_form(name: str, given: Any) -> None:
+    (line,) = cleaned(message({"id": 1, "params": {"mcpServers": [{"name": "the server", name: given}]}}))
     assert "plain-value" not in json.dumps(line)
+    assert "the server" in json.dumps(line)
 
 
 def test_a_message_that_is_nested_too_deeply_is_named_and_nothing_else_is_lost() -> None:
