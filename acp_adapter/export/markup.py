@@ -296,7 +296,8 @@ def _numbered(change: Sequence[str]) -> Iterator[Html]:
 
 
 def page_in_frame(title: str, body: str, style: str, script: str) -> str:
-    """The page: `body` is HTML; only this style sheet and this script count in it."""
+    """The page: `body` is HTML; only this script counts in it, and this style sheet behind that of all pages."""
+    style = resource("acp_adapter.export", "frame.css") + style
     return Template(resource("acp_adapter.export", "frame.html")).substitute(
         policy="; ".join(
             (
