@@ -17,7 +17,16 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import get_args
 
-from acp_adapter.cli.main import add_model_options, add_profile, command_parser, say_failed, seconds, standard_input
+from acp_adapter.cli.main import (
+    FAILED,
+    INTERRUPTED,
+    add_model_options,
+    add_profile,
+    command_parser,
+    say_failed,
+    seconds,
+    standard_input,
+)
 from acp_adapter.format import one_line
 from agent_core.batch.batch import FINAL, RESULTS, Batch, BatchError, Item, Outcome, Results, read_items
 from agent_core.batch.running import Plan, run_item
@@ -79,7 +88,7 @@ def _count(value: str) -> int:
     return count
 
 
-_FAILED, _WRONG, _INTERRUPTED = 1, 2, 130
+_WRONG = 2
 
 
 def main(argv: list[str]) -> int:
@@ -91,13 +100,13 @@ def main(argv: list[str]) -> int:
         plan = _plan(options, items)
         results = Results(options.out.resolve())
     except HermesError as problem:
-        return _fail(problem.public)
+        say_failed("batch", problem.public)
+        return _WRONG
     with contextlib.closing(results):
         try:
             return _run(options, items, plan, results)
         except HermesError as problem:
-            _fail(problem.public)
-            return _FAILED
+            return say_failed("batch", problem.public)
 
 
 def _lines(name: str) -> tuple[list[str], str]:
@@ -142,11 +151,11 @@ def _run(options: argparse.Namespace, items: list[Item], plan: Plan, results: Re
     print(f"{_told(count)}; {results.directory / RESULTS} has all of them.")
     if interrupted():
         print("Interrupted. The same command goes on with what is left.")
-        return _INTERRUPTED
+        return INTERRUPTED
     if undone:
         print(f"{undone} are left; the same command goes on with them.")
     everything = [results.status(item.id, item.digest) for item in items]
-    return 0 if all(status in {"completed", ""} for status in everything) else _FAILED
+    return 0 if all(status in {"completed", ""} for status in everything) else FAILED
 
 
 def _left(items: list[Item], results: Results, *, again: bool) -> tuple[list[Item], int]:
@@ -190,7 +199,7 @@ def _in_worker() -> None:
 def _end_with(parent: BaseProcess) -> None:
     parent.join()
     # As if it had been killed, too: its commands end with it (the guardian sees to that).
-    os._exit(_INTERRUPTED)
+    os._exit(INTERRUPTED)
 
 
 @contextlib.contextmanager
@@ -211,8 +220,3 @@ def _interruptible(batch: Batch) -> Iterator[Callable[[], bool]]:
         yield lambda: times > 0
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _fail(message: str) -> int:
-    say_failed("batch", message)
-    return _WRONG

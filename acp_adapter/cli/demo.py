@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shlex
@@ -14,7 +13,7 @@ from typing import TextIO
 
 from acp_adapter.cli.acp_client import SERVER, AcpClient, AgentRefused, ClientError, Opened, open_session, send_prompt
 from acp_adapter.cli.console import Style, style_for
-from acp_adapter.cli.main import drop_output, say_failed
+from acp_adapter.cli.main import command_parser, say_failed
 from acp_adapter.cli.questions import Approver
 from acp_adapter.cli.transcript import Transcript
 from acp_adapter.format import safe_text
@@ -107,35 +106,22 @@ def _plan(done: int) -> str:
 
 
 _SECONDS_FOR_THE_TURN = 120.0
-_INTERRUPTED = 130
 _DESCRIPTION = """\
 Watch the agent find, fix and test a bug. A small project is made in a temporary directory, the server is started
 as an editor starts it, and a scripted stand-in plays the model: no key, no network, nothing of yours is touched.
 Everything else is real: the protocol, the tools, the permission questions (answered for you), the changed file.
 """
+_EPILOG = "exit codes: 0 the bug is fixed, 1 something failed, 130 interrupted"
 
 
 def main(argv: list[str]) -> int:
     """Run `hermes-acp demo` with the arguments `argv`.
 
     Returns:
-        0 if the turn ended by itself and the project's tests pass after it, otherwise 1; 130 after Ctrl-C.
+        0 if the turn ended by itself and the project's tests pass after it, otherwise 1.
     """
-    parser = argparse.ArgumentParser(
-        prog="hermes-acp demo",
-        description=_DESCRIPTION,
-        epilog="exit codes: 0 the bug is fixed, 1 something failed, 130 interrupted",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.parse_args(argv)
-    try:
-        return run_demo((*SERVER, "--offline"), sys.stdout)
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except BrokenPipeError:
-        drop_output()
-        return 1
+    command_parser("demo", _DESCRIPTION, _EPILOG).parse_args(argv)
+    return run_demo((*SERVER, "--offline"), sys.stdout)
 
 
 def run_demo(command: Sequence[str], out: TextIO) -> int:
@@ -151,8 +137,7 @@ def run_demo(command: Sequence[str], out: TextIO) -> int:
             stop_reason = _turn(command, project, home, transcript)
         except ClientError as error:
             transcript.end_line()
-            say_failed("demo", _told(error))
-            return 1
+            return say_failed("demo", _told(error))
         return _verdict(stop_reason, project, out, style_for(out))
 
 

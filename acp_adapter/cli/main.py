@@ -68,13 +68,16 @@ def standard_input() -> str:
 
 # Failing.
 
+FAILED = 1
 
-def say_failed(command: str, text: str) -> None:
-    """`hermes-acp COMMAND: TEXT`, without secrets and without anything that steers a terminal."""
+
+def say_failed(command: str, text: str) -> int:
+    """`hermes-acp COMMAND: TEXT`, without secrets and without anything that steers a terminal; the exit code."""
     from tools.redaction import redact  # noqa: PLC0415 - most commands do not fail
 
     with contextlib.suppress(OSError):  # the window is gone, and nobody is there to be told
         print(f"hermes-acp {command}: {safe_text(redact(text))}", file=sys.stderr, flush=True)
+    return FAILED
 
 
 def drop_output() -> None:
@@ -84,7 +87,6 @@ def drop_output() -> None:
 
 # Running: with standard streams that are there, and an end that a shell understands.
 
-FAILED = 1
 INTERRUPTED = 130
 _OF_OUTPUT = frozenset({errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG})
 
@@ -110,8 +112,7 @@ def run_command(name: str, run: Callable[[list[str]], int], arguments: list[str]
         if problem.filename is not None or problem.errno not in _OF_OUTPUT:
             raise
         drop_output()
-        say_failed(name, f"The output could not be written: {problem.strerror}.")
-        return FAILED
+        return say_failed(name, f"The output could not be written: {problem.strerror}.")
 
 
 def open_streams() -> None:

@@ -10,18 +10,17 @@ import sys
 import webbrowser
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from acp_adapter.cli.main import say_failed
+from acp_adapter.cli.main import add_profile, command_parser, say_failed
 from acp_adapter.format import one_line, safe_text
+from agent_core.config import load
 from agent_core.errors import HermesError
+from agent_core.home import find_home
+from agent_core.mcp.factory import configured_servers, variables_of
+from agent_core.mcp.oauth import ServerTokens, signs_in
+from agent_core.mcp.sign_in import Found, look, sign_in
+from agent_core.mcp.specs import McpFailure, ServerSpec, Transport
 
-if TYPE_CHECKING:
-    from agent_core.mcp.oauth import ServerTokens
-    from agent_core.mcp.sign_in import Found
-    from agent_core.mcp.specs import ServerSpec, Transport
-
-FAILED = 1
 _EPILOG = """\
 SERVER is a name from mcp_servers in config.yaml, or the address of a server that your editor's settings have.
 
@@ -41,12 +40,6 @@ def main(argv: list[str]) -> int:
     """Run `hermes-acp mcp` with the arguments `argv`; the result is the exit code."""
     options = _parsed(argv)
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    from agent_core.config import load  # noqa: PLC0415 - loaded for what is asked only
-    from agent_core.home import find_home  # noqa: PLC0415
-    from agent_core.mcp.factory import configured_servers, variables_of  # noqa: PLC0415
-    from agent_core.mcp.oauth import ServerTokens  # noqa: PLC0415
-    from agent_core.mcp.specs import McpFailure  # noqa: PLC0415
-
     try:
         config = load(find_home(os.environ, options.profile))
         specs = configured_servers(config, Path.cwd())
@@ -55,14 +48,18 @@ def main(argv: list[str]) -> int:
             return _list(specs, tokens, as_json=options.json)
         spec = _named(options.server, specs, "sse" if getattr(options, "sse", False) else "http")
         if spec is None:
-            return _fail(f"There is no server {options.server!r} in mcp_servers. Look at `hermes-acp mcp list`.")
+            return say_failed(
+                "mcp", f"There is no server {options.server!r} in mcp_servers. Look at `hermes-acp mcp list`."
+            )
         if options.action == "logout":
             return _logout(spec, tokens)
         if options.action == "test":
             return _test(spec, tokens, variables_of(config.settings))
         return _login(spec, tokens, opens=not options.no_browser)
-    except (HermesError, McpFailure) as problem:
-        return _fail(problem.public if isinstance(problem, HermesError) else str(problem))
+    except HermesError as problem:
+        return say_failed("mcp", problem.public)
+    except McpFailure as problem:
+        return say_failed("mcp", str(problem))
 
 
 def _list(specs: Sequence[ServerSpec], tokens: ServerTokens, *, as_json: bool) -> int:
@@ -87,8 +84,6 @@ def _state(spec: ServerSpec, tokens: ServerTokens) -> str:
 
 
 def _named(name: str, specs: Sequence[ServerSpec], kind: Transport) -> ServerSpec | None:
-    from agent_core.mcp.specs import ServerSpec  # noqa: PLC0415
-
     found = next((spec for spec in specs if name in {spec.name, spec.url.rstrip("/") or None}), None)
     if found is None and name.startswith(("https://", "http://")):
         return ServerSpec(name, kind, url=name)
@@ -96,11 +91,10 @@ def _named(name: str, specs: Sequence[ServerSpec], kind: Transport) -> ServerSpe
 
 
 def _login(spec: ServerSpec, tokens: ServerTokens, *, opens: bool) -> int:
-    from agent_core.mcp.oauth import signs_in  # noqa: PLC0415
-    from agent_core.mcp.sign_in import sign_in  # noqa: PLC0415
-
     if not signs_in(spec):
-        return _fail(f"{spec.name} has no sign-in: it is a program, or has an Authorization header of its own.")
+        return say_failed(
+            "mcp", f"{spec.name} has no sign-in: it is a program, or has an Authorization header of its own."
+        )
 
     def show(url: str) -> None:
         print(f"Open this page to sign in at {safe_text(spec.place())}:\n\n  {safe_text(url)}\n")
@@ -111,10 +105,9 @@ def _login(spec: ServerSpec, tokens: ServerTokens, *, opens: bool) -> int:
             webbrowser.open(url)
 
     found = sign_in(spec, Path.cwd(), tokens, show, _pasted() if sys.stdin.isatty() else None)
-    if not tokens.has(spec.url):
-        print(f"{safe_text(spec.name)} needs no sign-in: {_counted(found)}.")
-        return 0
-    print(f"Signed in at {safe_text(spec.place())}: {_counted(found)}.")
+    is_in = tokens.has(spec.url)
+    told = f"Signed in at {safe_text(spec.place())}" if is_in else f"{safe_text(spec.name)} needs no sign-in"
+    print(f"{told}: {_counted(found)}.")
     return 0
 
 
@@ -125,8 +118,6 @@ def _logout(spec: ServerSpec, tokens: ServerTokens) -> int:
 
 
 def _test(spec: ServerSpec, tokens: ServerTokens, variables: Mapping[str, str]) -> int:
-    from agent_core.mcp.sign_in import look  # noqa: PLC0415
-
     print(f"{safe_text(spec.name)} can be used: {_counted(look(spec, Path.cwd(), tokens, variables))}.")
     return 0
 
@@ -154,12 +145,8 @@ def _pasted() -> Callable[[], Awaitable[str]]:
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="hermes-acp mcp",
-        description="Look at the MCP servers of your settings, try them, and sign in at them.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+    parser = command_parser(
+        "mcp", "Look at the MCP servers of your settings, try them, and sign in at them.", _EPILOG
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="list the servers of the settings", allow_abbrev=False)
@@ -173,10 +160,5 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     for action in (test, login, logout):
         action.add_argument("server", metavar="SERVER", help="its name, or its address")
     for action in (listing, test, login, logout):
-        action.add_argument("--profile", metavar="NAME", help="the profile whose settings are meant")
+        add_profile(action, "whose settings are meant")
     return parser.parse_args(argv)
-
-
-def _fail(message: str) -> int:
-    say_failed("mcp", message)
-    return FAILED

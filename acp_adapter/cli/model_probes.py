@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acp_adapter.cli.main import say_failed
+from acp_adapter.cli.main import FAILED, say_failed
 from acp_adapter.format import one_line
 from agent_core.agent import AIAgent
 from agent_core.agent_settings import AgentSettings
@@ -301,7 +301,7 @@ def _judged(probe: Probe, watched: tuple[Seen, str]) -> Outcome:
     return Outcome(probe, passed, "" if passed else why, seen.requests, seen.input_tokens, seen.output_tokens)
 
 
-def run_all(route: Route, heard: Callable[[Outcome], None], seconds: float = PROBE_SECONDS) -> list[Outcome]:
+def run_all(route: Route, heard: Callable[[Outcome], None] | None) -> list[Outcome]:
     """Do all tasks, one after the other; `heard` is told of each.
 
     Raises:
@@ -310,13 +310,14 @@ def run_all(route: Route, heard: Callable[[Outcome], None], seconds: float = PRO
     found: list[Outcome] = []
     for probe in PROBES:
         try:
-            outcome = run_probe(probe, route, seconds)
+            outcome = run_probe(probe, route)
         except HermesError as problem:
             if not found:
                 raise
             outcome = Outcome(probe, passed=False, why=problem.public, requests=1, input_tokens=0, output_tokens=0)
         found.append(outcome)
-        heard(outcome)
+        if heard is not None:
+            heard(outcome)
     return found
 
 
@@ -340,7 +341,7 @@ def fit_for(outcomes: Sequence[Outcome]) -> str:
 
 # What it costs, a table of the outcomes, and what the model is fit for.
 
-_FAILED, _NOBODY_TO_ASK = 1, 2
+_NOBODY_TO_ASK = 2
 
 
 def try_model(options: argparse.Namespace) -> int:
@@ -358,7 +359,7 @@ def try_model(options: argparse.Namespace) -> int:
     routes = Routes(home.root)
     try:
         route = Route([routes.member(config, choice)], routes.provider, routes.lessons, routes.windows)
-        outcomes = run_all(route, _nothing if options.json else _show)
+        outcomes = run_all(route, None if options.json else _show)
     finally:
         routes.close()
     if options.json:
@@ -395,7 +396,7 @@ def _confirm(choice: ModelChoice, *, yes: bool, out_is_json: bool) -> int | None
     if sys.stdin.readline().strip().lower() in {"y", "yes"}:
         return None
     print("Nothing was asked.", file=sys.stderr if out_is_json else sys.stdout)
-    return _FAILED
+    return FAILED
 
 
 def _show(outcome: Outcome) -> None:
@@ -403,10 +404,6 @@ def _show(outcome: Outcome) -> None:
     probe, width = outcome.probe, max(len(each.name) for each in PROBES)
     said = probe.shows if outcome.passed else f"{probe.shows}: {one_line(outcome.why)}"
     print(f"  {'passed' if outcome.passed else 'FAILED'}  {probe.name:<{width}}  {said}", flush=True)
-
-
-def _nothing(_: Outcome) -> None:
-    pass
 
 
 def _sum(choice: ModelChoice, outcomes: Sequence[Outcome]) -> str:

@@ -6,17 +6,24 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TextIO
 
-from acp_adapter.cli.main import drop_output, say_failed
+from acp_adapter.cli.main import add_profile, command_parser, say_failed
 from acp_adapter.format import one_line
+from agent_core.config import Configuration, load
 from agent_core.errors import AuthRequired, HermesError, SettingsError
-
-if TYPE_CHECKING:
-    from agent_core.config import Configuration
-    from agent_core.providers.choice import ModelChoice
-    from agent_core.providers.model_listing import FoundServer, ListedModel, ModelListing
-
+from agent_core.home import find_home
+from agent_core.providers.available_models import ModelLists, as_offered, list_key
+from agent_core.providers.catalog import SERVICES, canonical
+from agent_core.providers.choice import ModelChoice
+from agent_core.providers.model_listing import (
+    FoundServer,
+    ListedModel,
+    ModelListing,
+    discover_local,
+    known_listing,
+    list_models,
+)
+from agent_core.providers.resolve import resolve_model, resolve_named
 
 # The lists as plain text.
 
@@ -74,8 +81,6 @@ def _names(models: Sequence[str]) -> str:
 
 # The command.
 
-FAILED = 1
-_INTERRUPTED = 130
 _ANY_MODEL = "any"
 _EPILOG = """\
 prices are US dollars for a million tokens, in for the prompt, cached for what the server kept of it, out for the
@@ -105,57 +110,44 @@ def main(argv: list[str]) -> int:
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         if options.local:
-            code = _local(options.profile)
-        elif options.try_model:
-            from acp_adapter.cli.model_probes import try_model  # noqa: PLC0415 - loaded for what is asked only
+            return _local(options.profile)
+        if options.try_model:
+            from acp_adapter.cli.model_probes import try_model  # noqa: PLC0415 - loads the agent
 
-            code = try_model(options)
-        else:
-            code = _listed(options.provider, options.profile)
-        sys.stdout.flush()
+            return try_model(options)
+        return _listed(options.provider, options.profile)
     except HermesError as problem:
-        return _fail(problem.public)
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except BrokenPipeError:
-        drop_output()
-        return FAILED
-    return code
+        return say_failed("models", problem.public)
 
 
-def show_servers(ports: Mapping[str, Sequence[int]], config_file: str, out: TextIO) -> int:
-    """Tell `out` which model servers answer on these ports of this machine; the result is the exit code."""
-    from agent_core.providers.model_listing import discover_local  # noqa: PLC0415 - loaded for what is asked only
-
+def show_servers(ports: Mapping[str, Sequence[int]], config_file: str) -> int:
+    """Tell which model servers answer on these ports of this machine; the result is the exit code."""
     found = discover_local(ports)
     if not found:
-        return _fail(
+        return say_failed(
+            "models",
             f"No model server answers on this machine's usual ports ({ports_text(ports)}).\n"
             "Next: start one; for one on another port set model.provider: custom and its model.base_url in "
-            f"{config_file}."
+            f"{config_file}.",
         )
-    out.write(f"Model servers on this machine:\n\n{server_table(found)}\n")
+    print(f"Model servers on this machine:\n\n{server_table(found)}")
     first = found[0]
     address = f", model.base_url: {first.base_url}" if first.service == "custom" else ""
-    out.write(
-        f"Next: to use one, set model.provider: {first.service}{address} and model.default: NAME in {config_file}.\n"
-    )
+    print(f"Next: to use one, set model.provider: {first.service}{address} and model.default: NAME in {config_file}.")
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="hermes-acp models",
-        description="List the models of the configured provider, or of another one: as its server tells them, else "
+    parser = command_parser(
+        "models",
+        "List the models of the configured provider, or of another one: as its server tells them, else "
         "those that are known without asking.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        _EPILOG,
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--provider", metavar="NAME", help="whose models (default: the configured provider)")
     which.add_argument("--local", action="store_true", help="look for model servers on this machine instead")
-    parser.add_argument("--profile", metavar="NAME", help="the profile whose settings count")
+    add_profile(parser, "whose settings count")
     trying = parser.add_argument_group("trying a model")
     trying.add_argument(
         "--try", dest="try_model", metavar="MODEL", help="see with ten short tasks whether it can use tools"
@@ -166,18 +158,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _local(profile: str | None) -> int:
-    from agent_core.home import find_home  # noqa: PLC0415
-    from agent_core.providers.catalog import SERVICES  # noqa: PLC0415
-
     ports = {service.name: service.ports for service in SERVICES.values() if service.ports}
-    return show_servers(ports, str(find_home(os.environ, profile).config_file), sys.stdout)
+    return show_servers(ports, str(find_home(os.environ, profile).config_file))
 
 
 def _listed(provider: str | None, profile: str | None) -> int:
-    from agent_core.config import load  # noqa: PLC0415
-    from agent_core.home import find_home  # noqa: PLC0415
-    from agent_core.providers.model_listing import known_listing, list_models  # noqa: PLC0415
-
     config = load(find_home(os.environ, profile))
     try:
         choice = _choice(config, provider)
@@ -193,15 +178,11 @@ def _listed(provider: str | None, profile: str | None) -> int:
 
 def _keep(config: Configuration, choice: ModelChoice, listing: ModelListing) -> None:
     """What the server has said is what editors offer from now on."""
-    from agent_core.providers.available_models import ModelLists, as_offered, list_key  # noqa: PLC0415
-
     if listing.source == "live":
         ModelLists(config.home).learned({list_key(choice.provider, choice.base_url): as_offered(listing.models)})
 
 
 def _choice(config: Configuration, provider: str | None) -> ModelChoice:
-    from agent_core.providers.resolve import resolve_named  # noqa: PLC0415
-
     try:
         return resolve_named(config, provider, None, source="command line")
     except AuthRequired:
@@ -213,14 +194,10 @@ def _choice(config: Configuration, provider: str | None) -> ModelChoice:
 
 def _named(config: Configuration, provider: str | None) -> str:
     """The provider that the command line, the environment or the settings name; '' if none does."""
-    from agent_core.providers.catalog import canonical  # noqa: PLC0415
-
     return canonical(provider or config.environ.get("HERMES_PROVIDER") or config.settings.model.provider or "")
 
 
 def _configured(config: Configuration, provider: str) -> str | None:
-    from agent_core.providers.resolve import resolve_model  # noqa: PLC0415
-
     try:
         choice = resolve_model(config)
     except (AuthRequired, SettingsError):
@@ -230,7 +207,9 @@ def _configured(config: Configuration, provider: str) -> str | None:
 
 def _show(listing: ModelListing, provider: str, whose: str, config: Configuration) -> int:
     if not listing.models:
-        return _fail(listing.problem or f"{whose} has no models. Load one into it, or choose another provider.")
+        return say_failed(
+            "models", listing.problem or f"{whose} has no models. Load one into it, or choose another provider."
+        )
     if listing.problem:
         say_failed("models", listing.problem)
     configured = _configured(config, provider)
@@ -244,8 +223,3 @@ def _show(listing: ModelListing, provider: str, whose: str, config: Configuratio
         f'to try one: hermes-acp prompt --provider {provider} --model NAME "Hello".'
     )
     return 0
-
-
-def _fail(message: str) -> int:
-    say_failed("models", message)
-    return FAILED

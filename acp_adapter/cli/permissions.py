@@ -8,13 +8,13 @@ import os
 import sys
 from collections.abc import Sequence
 
-from acp_adapter.cli.main import say_failed
+from acp_adapter.cli.main import add_profile, command_parser, say_failed
 from acp_adapter.format import one_line, safe_text
 from agent_core.errors import HermesError
+from agent_core.home import find_home
 from tools.approval.grants import FILE_NAME, KeptGrants, listed_grant
 from tools.approval.permissions_file import KeptGrantsError
 
-FAILED = 1
 _EPILOG = """\
 What you have allowed for good is in permissions.yaml in your home of settings, one entry each. Rules that you wrote
 yourself are in config.yaml (approvals.deny, approvals.allow) and are changed there.
@@ -32,17 +32,15 @@ examples:
 
 def main(argv: list[str]) -> int:
     """Run `hermes-acp permissions` with the arguments `argv`; the result is the exit code."""
-    from agent_core.home import find_home  # noqa: PLC0415 - loaded for what is asked only
-
     options = _parsed(argv)
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         kept = KeptGrants(find_home(os.environ, options.profile).root / FILE_NAME)
         return _list(kept, as_json=options.json) if options.action == "list" else _revoke(kept, options.number)
     except HermesError as problem:
-        return _fail(problem.public)
+        return say_failed("permissions", problem.public)
     except KeptGrantsError as problem:
-        return _fail(str(problem))
+        return say_failed("permissions", str(problem))
 
 
 def _list(kept: KeptGrants, *, as_json: bool) -> int:
@@ -56,13 +54,15 @@ def _list(kept: KeptGrants, *, as_json: bool) -> int:
             answer = listed_grant(one)
             words = one_line(answer.words if answer.allowed else f"refused: {answer.words}")
             print(f"{number:>3}  {words}{f'  ({one_line(answer.note)})' if answer.note else ''}")
-    return _fail(problem) if problem else 0
+    return say_failed("permissions", problem) if problem else 0
 
 
 def _revoke(kept: KeptGrants, number: int) -> int:
     found = kept.all()
     if number > len(found):
-        return _fail(kept.problem or f"There is no entry {number}. Look at hermes-acp permissions list.")
+        return say_failed(
+            "permissions", kept.problem or f"There is no entry {number}. Look at hermes-acp permissions list."
+        )
     kept.remove(found[number - 1].record)
     answer = listed_grant(found[number - 1])
     print(f"No longer {'allowed' if answer.allowed else 'refused'}: {one_line(answer.words)}")
@@ -70,20 +70,14 @@ def _revoke(kept: KeptGrants, number: int) -> int:
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="hermes-acp permissions",
-        description="Look at what you have allowed for good, and take it back.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = command_parser("permissions", "Look at what you have allowed for good, and take it back.", _EPILOG)
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="list what is allowed for good", allow_abbrev=False)
     listing.add_argument("--json", action="store_true", help="print a JSON array")
     revoke = actions.add_parser("revoke", help="take an entry of the list back", allow_abbrev=False)
     revoke.add_argument("number", type=_number, metavar="N", help="its number in the list")
     for action in (listing, revoke):
-        action.add_argument("--profile", metavar="NAME", help="the profile whose permissions are meant")
+        add_profile(action, "whose permissions are meant")
     return parser.parse_args(argv)
 
 
@@ -92,8 +86,3 @@ def _number(value: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"not a number of at least 1: {value!r}")
     return number
-
-
-def _fail(message: str) -> int:
-    say_failed("permissions", message)
-    return FAILED

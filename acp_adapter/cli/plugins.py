@@ -8,17 +8,16 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from acp_adapter.cli.main import add_profile, command_parser, say_failed
+from acp_adapter.cli.main import FAILED, add_profile, command_parser, say_failed
 from acp_adapter.format import one_line, safe_text
+from agent_core.config import ConfigSource
 from agent_core.errors import HermesError
+from agent_core.home import find_home
+from agent_core.plugins.plugin import PluginStatus
+from agent_core.plugins.plugins import Plugins
+from tools.home_tools import LoadFailed
 
-if TYPE_CHECKING:
-    from agent_core.plugins.plugin import PluginStatus
-    from agent_core.plugins.plugins import Plugins
-
-FAILED = 1
 _EPILOG = """\
 Plugins are folders with a plugin.yaml in the folder plugins of your home of settings, and installed packages that
 name one. A project's (.hermes/plugins and .hermes/hooks in it) run only once you have trusted the project, as it was
@@ -42,11 +41,6 @@ def main(argv: list[str]) -> int:
     """Run `hermes-acp plugins` with the arguments `argv`; the result is the exit code."""
     options = _parsed(argv)
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    from agent_core.config import ConfigSource  # noqa: PLC0415 - loaded for what is asked only
-    from agent_core.home import find_home  # noqa: PLC0415
-    from agent_core.plugins.plugins import Plugins  # noqa: PLC0415
-    from tools.home_tools import LoadFailed  # noqa: PLC0415
-
     try:
         plugins = Plugins(ConfigSource(find_home(os.environ, options.profile)))
         match options.action:
@@ -59,9 +53,9 @@ def main(argv: list[str]) -> int:
             case _:
                 return _untrust(plugins, options.project)
     except HermesError as problem:
-        return _fail(problem.public)
+        return say_failed("plugins", problem.public)
     except LoadFailed as problem:
-        return _fail(f"Nothing was trusted: it {problem}.")
+        return say_failed("plugins", f"Nothing was trusted: it {problem}.")
 
 
 def _list(plugins: Plugins, project: Path, *, as_json: bool) -> int:
@@ -97,8 +91,9 @@ def _switch(plugins: Plugins, name: str, *, off: bool) -> int:
         "project's from the next prompt on."
     )
     if not off and not settings.allows(name):
-        return _fail(
-            f"config.yaml keeps it off all the same: look at plugins.enabled and plugins.disabled for {name}."
+        return say_failed(
+            "plugins",
+            f"config.yaml keeps it off all the same: look at plugins.enabled and plugins.disabled for {name}.",
         )
     return 0
 
@@ -106,7 +101,9 @@ def _switch(plugins: Plugins, name: str, *, off: bool) -> int:
 def _trust(plugins: Plugins, project: Path) -> int:
     things = plugins.project(project).trust()
     if not things:
-        return _fail(f"{project} brings no plugins (.hermes/plugins) and no hooks (.hermes/hooks/hooks.yaml).")
+        return say_failed(
+            "plugins", f"{project} brings no plugins (.hermes/plugins) and no hooks (.hermes/hooks/hooks.yaml)."
+        )
     print(f"Trusted, as they are now in {safe_text(str(project))}:")
     for name, digest in things.items():
         print(f"  {one_line(name)}  (content {digest[:12]})")
@@ -115,7 +112,7 @@ def _trust(plugins: Plugins, project: Path) -> int:
 
 def _untrust(plugins: Plugins, project: Path) -> int:
     if not plugins.state.untrust(project):
-        return _fail(f"Nothing of {project} was trusted.")
+        return say_failed("plugins", f"Nothing of {project} was trusted.")
     print(f"Nothing of {safe_text(str(project))} is trusted any more.")
     return 0
 
@@ -158,8 +155,3 @@ def _directory(value: str) -> Path:
     if not path.is_dir():
         raise argparse.ArgumentTypeError(f"there is no directory {value!r}")
     return path
-
-
-def _fail(message: str) -> int:
-    say_failed("plugins", message)
-    return FAILED

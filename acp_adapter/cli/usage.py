@@ -9,18 +9,16 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from acp_adapter.cli.console import columns as columns_of
 from acp_adapter.cli.main import add_profile, command_parser, say_failed
 from acp_adapter.format import one_line
 from agent_core.errors import HermesError
+from agent_core.home import Home, find_home
+from agent_core.sessions.archive import By, Spending, spending
+from agent_core.sessions.database import Database
 
-if TYPE_CHECKING:
-    from agent_core.home import Home
-    from agent_core.sessions.archive import By, Spending
-
-FAILED = 1
 _DAYS = 30
 _MOST_DAYS = 36_500
 _HEADINGS = ("requests", "in", "cached", "out", "cost")
@@ -44,15 +42,12 @@ examples:
 
 def main(argv: list[str]) -> int:
     """Run `hermes-acp usage` with the arguments `argv`; the result is the exit code."""
-    from agent_core.home import find_home  # noqa: PLC0415 - loaded for what is asked only
-
     options = _parsed(argv)
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         found = _spent(find_home(os.environ, options.profile), options.by, options.days)
     except HermesError as problem:
-        say_failed("usage", problem.public)
-        return FAILED
+        return say_failed("usage", problem.public)
     if options.json:
         print(json.dumps({by: [asdict(each) for each in rows] for by, rows in found.items()}, indent=2))
         return 0
@@ -79,9 +74,6 @@ def usage_lines(found: dict[By, Sequence[Spending]], days: int, columns: int) ->
 
 
 def _spent(home: Home, by: By | None, days: int) -> dict[By, Sequence[Spending]]:
-    from agent_core.sessions.archive import By, spending  # noqa: PLC0415 - loaded for what is asked only
-    from agent_core.sessions.database import Database  # noqa: PLC0415 - the same
-
     wanted: tuple[By, ...] = get_args(By) if by is None else (by,)
     if not home.database.exists():  # looking does not make a database
         return dict.fromkeys(wanted, ())
@@ -127,7 +119,7 @@ def _cut(name: str, room: int) -> str:
 
 def _parsed(argv: list[str]) -> argparse.Namespace:
     parser = command_parser("usage", "Show what was used and what it cost, over days, models and projects.", _EPILOG)
-    parser.add_argument("--by", choices=("day", "model", "project"), help="one table (default: all three)")
+    parser.add_argument("--by", choices=get_args(By), help="one table (default: all three)")
     parser.add_argument("--days", type=_days, default=_DAYS, metavar="N", help=f"the last N days (default: {_DAYS})")
     parser.add_argument("--json", action="store_true", help="everything as JSON")
     add_profile(parser, "to look at")

@@ -9,5 +9,8 @@ from acp_adapter.cli import module_of
 
 def start_of(name: str) -> list[str]:
     """The command that runs `hermes-acp NAME` without the program's own start; its arguments follow."""
-    program = f"import sys; from {module_of(name)} import main; sys.exit(main(sys.argv[1:]))"
+    program = (
+        "import sys; from acp_adapter.cli.main import run_command; "
+        f"from {module_of(name)} import main; sys.exit(run_command({name!r}, main, sys.argv[1:]))"
+    )
     return [sys.executable, "-c", program]

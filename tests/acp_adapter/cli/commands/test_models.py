@@ -1,6 +1,5 @@
 """`hermes-acp models`, against lists of models on the loopback."""
 
-import io
 import subprocess
 
 import pytest
@@ -176,15 +175,14 @@ def test_a_reader_that_leaves_is_no_failure_to_tell(home, server):
         assert process.wait(50) == 1
 
 
-def test_local_servers_are_listed_with_their_models_and_how_to_use_one():
-    out = io.StringIO()
+def test_local_servers_are_listed_with_their_models_and_how_to_use_one(capsys):
     many = [f"m{number}" for number in range(13)]
     with (
         ListServer({"/v1/models": model_list(*many, owned_by="vllm")}) as vllm,
         ListServer({"/v1/models": model_list(), "/api/version": Fixed({"version": "1"})}) as ollama,
     ):
-        code = show_servers({"vllm": [vllm.port], "ollama": [ollama.port]}, "/srv/config.yaml", out)
-        assert out.getvalue().splitlines() == [
+        code = show_servers({"vllm": [vllm.port], "ollama": [ollama.port]}, "/srv/config.yaml")
+        assert capsys.readouterr().out.splitlines() == [
             "Model servers on this machine:",
             "",
             f"  vllm    {vllm.origin}/v1  {', '.join(many[:12])}, ...",
@@ -195,15 +193,14 @@ def test_local_servers_are_listed_with_their_models_and_how_to_use_one():
     assert code == 0
 
 
-def test_a_local_server_of_an_unknown_kind_is_used_by_its_address():
-    out = io.StringIO()
+def test_a_local_server_of_an_unknown_kind_is_used_by_its_address(capsys):
     with ListServer({"/v1/models": model_list("m")}) as server:
-        assert show_servers({"vllm": [server.port]}, "/srv/config.yaml", out) == 0
-        assert f"model.provider: custom, model.base_url: {server.origin}/v1 and" in out.getvalue()
+        assert show_servers({"vllm": [server.port]}, "/srv/config.yaml") == 0
+        assert f"model.provider: custom, model.base_url: {server.origin}/v1 and" in capsys.readouterr().out
 
 
 def test_where_no_local_server_answers_the_ports_and_the_next_step_are_told(capsys):
     with ListServer({}) as server:
-        code = show_servers({"vllm": [server.port], "ollama": []}, "/srv/config.yaml", io.StringIO())
+        code = show_servers({"vllm": [server.port], "ollama": []}, "/srv/config.yaml")
         assert f"(vllm {server.port}, ollama )" in capsys.readouterr().err
     assert code == 1

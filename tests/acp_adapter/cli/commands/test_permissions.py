@@ -63,7 +63,7 @@ def test_wrong_usage_exits_with_2(home, argv, capsys):
 
 def test_a_no_that_is_kept_is_listed_as_one_and_taken_back(home, tmp_path, capsys):
     kept = KeptGrants(home / FILE_NAME)
-    kept.add_refusal(SameThing("secrets", (str(tmp_path),)))
+    kept.add(SameThing("secrets", (str(tmp_path),)), tmp_path, is_refusal=True)
     assert main(["list"]) == 0
     assert f"  1  refused: let commands read the secret files of {tmp_path}  (" in capsys.readouterr().out
     assert main(["revoke", "1"]) == 0
