@@ -11,17 +11,14 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acp_adapter.cli.console import diff_lines, style_for
 from acp_adapter.cli.main import say_failed
 from acp_adapter.cli.setup.replacing import NewFile, free_backup, mode_of, replace_files
+from acp_adapter.cli.terminal_input import Terminal
 from agent_core.errors import HermesError
 from agent_core.own_files import read_text, why_unreadable
-
-if TYPE_CHECKING:
-    from acp_adapter.cli.setup.choices import Person
-
 
 # JSON with comments and trailing commas, as editors keep their settings: read, and changed in one place alone.
 
@@ -561,7 +558,6 @@ NEXT_STEPS: Mapping[str, str] = {
 
 # Offers a person to enter the agent into the settings of their editors.
 
-FAILED = 1
 PASSING = (
     "Editors' settings are left as they are: this hermes-acp was made for the moment by uvx or pipx, and its "
     "directory goes when their cache is emptied. Install it to stay, as docs/install.md says, then run: "
@@ -569,7 +565,7 @@ PASSING = (
 )
 
 
-def offer_editors(person: Person, names: Sequence[str], profile: str | None, *, asks: bool) -> int:
+def offer_editors(person: Terminal, names: Sequence[str], profile: str | None, *, asks: bool) -> int:
     """Enter the agent where the person agrees; the exit code.
 
     Args:
@@ -580,8 +576,7 @@ def offer_editors(person: Person, names: Sequence[str], profile: str | None, *, 
         if not names:
             person.say(PASSING)
             return 0
-        say_failed("setup", PASSING)
-        return FAILED
+        return say_failed("setup", PASSING)
     home = Path.home()
     command = own_command(profile, os.environ)
     wanted = [editor for editor in EDITORS if editor.name in names or (not names and editor.is_here(home))]
@@ -592,7 +587,9 @@ def offer_editors(person: Person, names: Sequence[str], profile: str | None, *, 
     return max(codes, default=0)
 
 
-def _offer(person: Person, editor: Editor, home: Path, command: Sequence[str], *, asks: bool, is_named: bool) -> int:
+def _offer(
+    person: Terminal, editor: Editor, home: Path, command: Sequence[str], *, asks: bool, is_named: bool
+) -> int:
     try:
         entry = planned_entry(editor, home, command)
         if entry.is_done:
@@ -604,15 +601,14 @@ def _offer(person: Person, editor: Editor, home: Path, command: Sequence[str], *
             return 0
         backup = enter(entry)
     except NotEntered as problem:
-        say_failed("setup", f"{editor.title}: {problem.public}")
-        return FAILED
+        return say_failed("setup", f"{editor.title}: {problem.public}")
     kept = f" (what it was: {backup})" if backup else ""
     person.say(f"Written: {entry.path}{kept}")
     person.say(f"Next, in {editor.title.partition(' (')[0]}: {NEXT_STEPS[editor.name]}")
     return 0
 
 
-def _agreed(person: Person, entry: Entry) -> bool:
+def _agreed(person: Terminal, entry: Entry) -> bool:
     person.say(f"\n{entry.editor.title}: {entry.path} would get:\n")
     print("\n".join(diff_lines(str(entry.path), entry.before, entry.after, style_for(sys.stdout))), flush=True)
     return person.agrees("\nAdd the agent to this file?", default=False)

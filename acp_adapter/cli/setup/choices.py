@@ -6,23 +6,20 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
 
 from acp_adapter.cli.setup.config_files import Store, alone, forget, planned_files, stored, write
+from acp_adapter.cli.terminal_input import Terminal
 from acp_adapter.format import safe_text
 from agent_core.config import Configuration, read_env
 from agent_core.errors import AuthRequired, HermesError, SettingsError
 from agent_core.providers.catalog import CUSTOM, SERVICES, SIGN_INS, Service, canonical, check_address, host_of, shown
+from agent_core.providers.choice import ModelChoice
+from agent_core.providers.model_listing import FoundServer, list_models
 from agent_core.providers.resolve import OFFLINE, Server, find_server, own_servers, resolve_named
 from agent_core.providers.sign_out import SignedOut
 from agent_core.settings import keyring
 from agent_core.settings.keyring import KeptVariables
 from agent_core.settings.model import ModelSettings, ServerSettings
-
-if TYPE_CHECKING:
-    from agent_core.providers.choice import ModelChoice
-    from agent_core.providers.model_listing import FoundServer
-
 
 # What is to be written, and what the settings would then say: nothing is changed here.
 
@@ -179,26 +176,6 @@ _MOST_SHOWN = 30
 _FOUND_BY_AMAZON = frozenset({"bedrock", "anthropic-bedrock"})
 
 
-class Person(Protocol):
-    """Whom it asks; `terminal_input.Terminal` is one."""
-
-    def say(self, text: str = "") -> None:
-        """Show a line or several."""
-        ...
-
-    def line(self, prompt: str, default: str = "") -> str:
-        """What the person types; `default` for nothing."""
-        ...
-
-    def secret(self, prompt: str) -> str:
-        """The same, unseen."""
-        ...
-
-    def agrees(self, prompt: str, *, default: bool = True) -> bool:
-        """Whether the person says yes."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Offer:
     """A server that can be chosen.
@@ -237,7 +214,7 @@ def offers(config: Configuration, found: Sequence[FoundServer]) -> list[Offer]:
     ]
 
 
-def choose_server(config: Configuration, person: Person, offered: Sequence[Offer]) -> Wanted:
+def choose_server(config: Configuration, person: Terminal, offered: Sequence[Offer]) -> Wanted:
     """Ask who serves the model, and where, if only the person knows."""
     for number, offer in enumerate(offered, 1):
         person.say(f"{number:>4}  {offer.text}")
@@ -260,7 +237,7 @@ def choose_server(config: Configuration, person: Person, offered: Sequence[Offer
             person.say(problem.public if typed else "Please choose one.")
 
 
-def at_address(config: Configuration, person: Person, wanted: Wanted) -> Wanted:
+def at_address(config: Configuration, person: Terminal, wanted: Wanted) -> Wanted:
     """The same with an address: the one that is configured, or that the person types where none is known."""
     server = server_of(config, wanted.provider)
     known = configured_address(config, wanted.provider)
@@ -279,7 +256,7 @@ def at_address(config: Configuration, person: Person, wanted: Wanted) -> Wanted:
             person.say(problem.public)
 
 
-def choose_key(config: Configuration, person: Person, wanted: Wanted) -> Wanted:
+def choose_key(config: Configuration, person: Terminal, wanted: Wanted) -> Wanted:
     """Ask for the key where one is needed, or might be."""
     server = server_of(config, wanted.provider)
     sign_in = server.service.sign_in if server.service is not None else None
@@ -306,14 +283,12 @@ def with_new_key(config: Configuration, wanted: Wanted, key: str) -> Wanted:
     )
 
 
-def choose_model(person: Person, choice: ModelChoice, current: str) -> str:
+def choose_model(person: Terminal, choice: ModelChoice, current: str) -> str:
     """Ask for the model: from the server's list where it has one.
 
     Args:
         current: the model that Enter means; '' for none.
     """
-    from agent_core.providers.model_listing import list_models  # noqa: PLC0415 - loads what asks servers
-
     person.say(f"\nAsking {choice.endpoint} for its models …")
     listing = list_models(choice)
     if listing.problem:
@@ -332,7 +307,10 @@ def choose_model(person: Person, choice: ModelChoice, current: str) -> str:
             return matching[0]
         if matching:
             matches = matching
-        elif typed and (listing.source != "live" or _insists(person, typed)):
+        elif typed and (
+            listing.source != "live"
+            or person.agrees(f"{typed} is not in the list. Use it all the same?", default=False)
+        ):
             return typed
 
 
@@ -345,7 +323,7 @@ def problem_of(config: Configuration, wanted: Wanted) -> str:
     return ""
 
 
-def _with_key(config: Configuration, person: Person, wanted: Wanted, *, needed: bool) -> Wanted:
+def _with_key(config: Configuration, person: Terminal, wanted: Wanted, *, needed: bool) -> Wanted:
     server = server_of(config, wanted.provider)
     known = server.service is not None and server.service is not CUSTOM
     title = server.service.title if known and server.service else shown(wanted.base_url) or server.name
@@ -365,7 +343,7 @@ def _with_key(config: Configuration, person: Person, wanted: Wanted, *, needed: 
         person.say(problem)
 
 
-def _sign_in(person: Person, choice: ModelChoice, where: str) -> None:
+def _sign_in(person: Terminal, choice: ModelChoice, where: str) -> None:
     """Try the sign-in as often as the person wants; the settings may be written without it."""
     from agent_core.providers.sdk_provider import try_sign_in  # noqa: PLC0415 - only for providers with one
 
@@ -387,11 +365,7 @@ def _key_there(config: Configuration, service: Service) -> str:
     return next((name for name in service.keys if config.environ.get(name, "").strip()), "")
 
 
-def _insists(person: Person, model: str) -> bool:
-    return person.agrees(f"{model} is not in the list. Use it all the same?", default=False)
-
-
-def _show(person: Person, names: Sequence[str], of: int) -> None:
+def _show(person: Terminal, names: Sequence[str], of: int) -> None:
     for number, name in enumerate(names[:_MOST_SHOWN], 1):
         person.say(f"{number:>4}  {name}")
     if len(names) > _MOST_SHOWN:
@@ -424,7 +398,7 @@ def with_moved_key(config: Configuration, wanted: Wanted) -> Wanted:
 
 
 def chosen_store(
-    config: Configuration, names: Mapping[str, str], asked: Store | None, person: Person | None
+    config: Configuration, names: Mapping[str, str], asked: Store | None, person: Terminal | None
 ) -> Store:
     """Where these keys go: as the command line says, or the person, or else where they were before."""
     if asked is not None or not names:
@@ -443,7 +417,7 @@ def write_all(
     wanted: Wanted | None,
     tool_keys: Mapping[str, str],
     asked: Store | None,
-    person: Person | None,
+    person: Terminal | None,
 ) -> None:
     """Write the choice and the keys.
 

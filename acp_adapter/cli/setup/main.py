@@ -7,22 +7,43 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from acp_adapter.cli.editors import EDITORS, offer_editors
-from acp_adapter.cli.main import add_model_options, add_profile, command_parser, say_failed, standard_input
+from acp_adapter.cli.main import (
+    INTERRUPTED,
+    add_model_options,
+    add_profile,
+    command_parser,
+    say_failed,
+    standard_input,
+)
+from acp_adapter.cli.model_trial import try_model
+from acp_adapter.cli.setup.choices import (
+    Wanted,
+    at_address,
+    choice_for,
+    choose_key,
+    choose_model,
+    choose_server,
+    configured_address,
+    configured_provider,
+    offers,
+    server_of,
+    tell_choice,
+    with_moved_key,
+    with_new_key,
+    write_all,
+)
+from acp_adapter.cli.setup.config_files import Store
+from acp_adapter.cli.terminal_input import InputEnded, Terminal
 from acp_adapter.format import safe_text
+from agent_core.config import Configuration, load
 from agent_core.errors import AuthRequired, HermesError, KeyMissing
+from agent_core.home import find_home
+from agent_core.providers.catalog import SERVICES, check_address
+from agent_core.providers.model_listing import FoundServer, discover_local
 from tools.errors import install_line
 from tools.web import can_read_html
-
-if TYPE_CHECKING:
-    from acp_adapter.cli.setup.choices import Person, Wanted
-    from acp_adapter.cli.setup.config_files import Store
-    from acp_adapter.cli.terminal_input import Terminal
-    from agent_core.config import Configuration
-    from agent_core.providers.model_listing import FoundServer
-
 
 # Keys that tools can use, and do without: what each is for, and where a person gets one.
 
@@ -57,7 +78,7 @@ TOOL_KEYS = (
 _NONE = frozenset({"", "n", "no", "none"})
 
 
-def choose_tool_keys(person: Person, environ: Mapping[str, str]) -> dict[str, str]:
+def choose_tool_keys(person: Terminal, environ: Mapping[str, str]) -> dict[str, str]:
     """Ask for the keys that the person wants to give; '' for none of them is the usual answer."""
     missing = [key for key in TOOL_KEYS if not any(environ.get(name) for name in (key.variable, *key.others))]
     there = [key.title for key in TOOL_KEYS if key not in missing]
@@ -95,7 +116,7 @@ def problem_of(key: ToolKey, value: str) -> str:
     return ""
 
 
-def _value(person: Person, key: ToolKey) -> str:
+def _value(person: Terminal, key: ToolKey) -> str:
     while True:
         ask = person.secret if key.secret else person.line
         value = ask(f"{key.variable}; empty for none")
@@ -242,36 +263,29 @@ def _key(parser: argparse.ArgumentParser, found: argparse.Namespace) -> str | No
 
 # The command.
 
-FAILED = 1
-_INTERRUPTED = 130
-
 
 def main(argv: list[str]) -> int:
     """Run `hermes-acp setup` with the arguments `argv`; the result is the exit code."""
     options = parse_setup_arguments(argv)
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    from acp_adapter.cli.terminal_input import InputEnded  # noqa: PLC0415 - wrong usage needs none of it
-
     person = _person(asks=options.asks)
     try:
         decided = None if options.only_editors else _decided(options, person)
     except HermesError as problem:
-        return _fail(problem.public)
+        return say_failed("setup", problem.public)
     except (KeyboardInterrupt, InputEnded):
         print("\nNothing was changed.", flush=True)
-        return _INTERRUPTED
+        return INTERRUPTED
     try:
         return _carried_out(options, decided, person)
     except HermesError as problem:
-        return _fail(problem.public)
+        return say_failed("setup", problem.public)
     except (KeyboardInterrupt, InputEnded):
         print("\nWhat is told above as written stays; nothing else was changed.", flush=True)
-        return _INTERRUPTED
+        return INTERRUPTED
 
 
 def _person(*, asks: bool) -> Terminal:
-    from acp_adapter.cli.terminal_input import Terminal  # noqa: PLC0415 - as above
-
     if not asks or os.environ.get("TERM") == "dumb":
         return Terminal()
     from acp_adapter.cli.editing import Lines  # noqa: PLC0415 - loads prompt_toolkit
@@ -288,16 +302,12 @@ class _Decided:
     tool_keys: Mapping[str, str] = field(repr=False)
 
 
-def _decided(options: SetupOptions, person: Person) -> _Decided:
+def _decided(options: SetupOptions, person: Terminal) -> _Decided:
     """Ask, and try what was chosen; nothing is changed.
 
     Raises:
         HermesError: it cannot be used.
     """
-    from acp_adapter.cli.setup.choices import with_moved_key  # noqa: PLC0415
-    from agent_core.config import load  # noqa: PLC0415
-    from agent_core.home import find_home  # noqa: PLC0415
-
     config = load(find_home(os.environ, options.profile))
     asked = person if options.asks else None
     wanted = None if options.only_tools else _asked(config, options, person) if asked else _given(config, options)
@@ -311,14 +321,12 @@ def _decided(options: SetupOptions, person: Person) -> _Decided:
     return _Decided(config, wanted, tool_keys)
 
 
-def _carried_out(options: SetupOptions, decided: _Decided | None, person: Person) -> int:
+def _carried_out(options: SetupOptions, decided: _Decided | None, person: Terminal) -> int:
     """Write it, and offer the editors; the exit code.
 
     Raises:
         HermesError: it could not be written.
     """
-    from acp_adapter.cli.setup.choices import tell_choice, write_all  # noqa: PLC0415 - wrong usage needs none of it
-
     if decided is not None:
         asked = person if options.asks else None
         write_all(decided.config, decided.wanted, decided.tool_keys, options.key_store, asked)
@@ -330,22 +338,8 @@ def _carried_out(options: SetupOptions, decided: _Decided | None, person: Person
     return offer_editors(person, options.editors, options.profile, asks=options.asks)
 
 
-def _asked(config: Configuration, options: SetupOptions, person: Person) -> Wanted:
+def _asked(config: Configuration, options: SetupOptions, person: Terminal) -> Wanted:
     """What the person chooses; what the command line says is not asked."""
-    from acp_adapter.cli.setup.choices import (  # noqa: PLC0415 - loads what resolves models
-        Wanted,
-        at_address,
-        choice_for,
-        choose_key,
-        choose_model,
-        choose_server,
-        configured_provider,
-        offers,
-        server_of,
-        with_new_key,
-    )
-    from agent_core.providers.catalog import check_address  # noqa: PLC0415
-
     if options.provider:
         address = check_address(options.base_url) if options.base_url else ""
         wanted = at_address(config, person, Wanted(server_of(config, options.provider).name, address))
@@ -358,10 +352,7 @@ def _asked(config: Configuration, options: SetupOptions, person: Person) -> Want
     return replace(wanted, model=choose_model(person, choice_for(config, wanted), current))
 
 
-def _servers_here(person: Person) -> tuple[FoundServer, ...]:
-    from agent_core.providers.catalog import SERVICES  # noqa: PLC0415
-    from agent_core.providers.model_listing import discover_local  # noqa: PLC0415 - only where it is asked
-
+def _servers_here(person: Terminal) -> tuple[FoundServer, ...]:
     person.say("Looking for model servers on this machine …\n")
     return discover_local({service.name: service.ports for service in SERVICES.values() if service.ports})
 
@@ -372,15 +363,6 @@ def _given(config: Configuration, options: SetupOptions) -> Wanted:
     Raises:
         HermesError: it cannot be used.
     """
-    from acp_adapter.cli.setup.choices import (  # noqa: PLC0415 - loads what resolves models
-        Wanted,
-        choice_for,
-        configured_address,
-        server_of,
-        with_new_key,
-    )
-    from agent_core.providers.catalog import check_address  # noqa: PLC0415
-
     provider = server_of(config, options.provider).name
     address = check_address(options.base_url) if options.base_url else configured_address(config, provider)
     wanted = Wanted(provider, address, options.model)
@@ -393,11 +375,8 @@ def _given(config: Configuration, options: SetupOptions) -> Wanted:
     return wanted
 
 
-def _works(config: Configuration, wanted: Wanted, person: Person | None) -> bool:
+def _works(config: Configuration, wanted: Wanted, person: Terminal | None) -> bool:
     """Whether the model answers, or the person does not mind that it was not asked, or did not."""
-    from acp_adapter.cli.model_trial import try_model  # noqa: PLC0415 - loads what asks models
-    from acp_adapter.cli.setup.choices import choice_for  # noqa: PLC0415 - loads what resolves models
-
     choice = choice_for(config, wanted)
     if person is not None and not person.agrees(f"\nAsk {wanted.model} one short question, to see whether it works?"):
         return True
@@ -410,8 +389,3 @@ def _works(config: Configuration, wanted: Wanted, person: Person | None) -> bool
         print("To write the settings all the same, add --skip-test.", file=sys.stderr, flush=True)
         return False
     return person.agrees("Write the settings all the same?", default=False)
-
-
-def _fail(message: str) -> int:
-    say_failed("setup", message)
-    return FAILED

@@ -28,6 +28,7 @@ from tests.support.list_server import ListServer, model_list
 from tests.support.model_server import ModelServer, Reply, Status
 from tests.support.settings_files import configure
 from tests.support.terminal import Terminal
+from tests.support.typed_lines import Script
 from tests.support.waiting import wait_until
 from tools.os_compat import lock, open_to_lock
 
@@ -391,26 +392,6 @@ def test_what_goes_before_the_settings_is_told(home: Path, given: Run) -> None:
 def config(home: Path) -> Configuration:
     configure(home, {"providers": {"work": {"base_url": "https://llm.example.com/v1"}}})
     return load(Home(home))
-
-
-class Script:
-    """A person who types these lines."""
-
-    def __init__(self, *lines: str) -> None:
-        self.lines = list(lines)
-        self.heard: list[str] = []
-
-    def say(self, text: str = "") -> None:
-        self.heard.append(text)
-
-    def line(self, prompt: str, default: str = "") -> str:
-        return self.lines.pop(0) or default
-
-    def secret(self, prompt: str) -> str:
-        return self.lines.pop(0)
-
-    def agrees(self, prompt: str, *, default: bool = True) -> bool:
-        return default
 
 
 def test_servers_on_this_machine_come_first_then_the_users_own_then_the_known_ones(config: Configuration) -> None:

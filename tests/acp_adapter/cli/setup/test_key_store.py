@@ -17,6 +17,7 @@ from agent_core.home import Home, find_home
 from agent_core.providers.resolve import resolve_model
 from agent_core.workspace_factory import tool_settings
 from tests.support.terminal import Terminal
+from tests.support.typed_lines import Script
 from tools.errors import install_line
 
 keyring = pytest.importorskip("keyring", reason=f"keyring is missing: {install_line('dev')}")
@@ -149,39 +150,21 @@ def test_a_key_that_is_not_there_is_told_with_the_page_that_makes_one(
     assert list(home.iterdir()) == []
 
 
-class Person:
-    """Types these lines."""
-
-    def __init__(self, *lines: str) -> None:
-        self.lines, self.heard = list(lines), ""
-
-    def say(self, text: str = "") -> None:
-        self.heard += f"{text}\n"
-
-    def line(self, prompt: str, default: str = "") -> str:
-        return self.lines.pop(0) or default
-
-    def secret(self, prompt: str) -> str:
-        return self.lines.pop(0)
-
-    def agrees(self, prompt: str, *, default: bool = True) -> bool:
-        return default
-
-
 def test_each_tools_key_is_offered_with_where_it_is_got_unless_it_is_there() -> None:
-    person = Person("")
+    person = Script("")
     assert choose_tool_keys(person, {"BRAVE_SEARCH_API_KEY": "x"}) == {}
-    assert [key.title for key in TOOL_KEYS if key.page not in person.heard] == ["Brave Search"]
-    assert "there is a key for Brave Search" in person.heard
+    heard = "\n".join(person.heard)
+    assert [key.title for key in TOOL_KEYS if key.page not in heard] == ["Brave Search"]
+    assert "there is a key for Brave Search" in heard
 
 
 def test_what_cannot_be_a_key_or_an_address_is_asked_again() -> None:
-    person = Person("9", "4", "searx.example.com", "http://searx.example.com", "2", "two words", "tvly-1", "")
+    person = Script("9", "4", "searx.example.com", "http://searx.example.com", "2", "two words", "tvly-1", "")
     assert choose_tool_keys(person, {}) == {"SEARXNG_URL": "http://searx.example.com", "TAVILY_API_KEY": "tvly-1"}
-    assert "begins with http" in person.heard
+    assert "begins with http" in "\n".join(person.heard)
 
 
 def test_what_is_no_number_of_the_list_is_told_and_no_means_none() -> None:
-    person = Person("9", "no")
+    person = Script("9", "no")
     assert choose_tool_keys(person, {}) == {}
-    assert "'9' is no number of this list" in person.heard
+    assert "'9' is no number of this list" in "\n".join(person.heard)
