@@ -13,21 +13,19 @@ from acp_adapter.cli.acp_client import (
     AcpClient,
     AgentDied,
     AgentRefused,
-    ClientError,
     Opened,
     open_session,
     send_prompt,
 )
 from acp_adapter.cli.console import style_for
-from acp_adapter.cli.interrupts import Interrupts, Stopped, ended_in_order
+from acp_adapter.cli.interrupts import Interrupts
+from acp_adapter.cli.main import say_failed
 from acp_adapter.cli.prompt import (
-    CANCELLED,
     CAPABILITIES,
     PromptOptions,
-    UsageWatch,
+    Watch,
     canceller,
-    exit_code_of,
-    fail,
+    conversed,
     parse_chat_arguments,
     recorded,
     refusal,
@@ -106,20 +104,7 @@ _LATE_SECONDS = 0.05
 def main(argv: list[str]) -> int:
     """Run `hermes-acp chat` with the arguments `argv`; the result is the exit code."""
     options = parse_chat_arguments(argv)
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    try:
-        with ended_in_order():
-            return _Chat(options).run()
-    except Stopped as stopped:
-        return exit_code_of(stopped)
-    except KeyboardInterrupt:
-        return CANCELLED
-    except AgentRefused as refused:
-        return fail(refusal(refused, options), "chat")
-    except RequestError as problem:
-        return fail(problem.public, "chat")
-    except ClientError as error:
-        return fail(str(error), "chat")
+    return conversed("chat", options, lambda: _Chat(options).run())
 
 
 class _Chat:
@@ -130,13 +115,13 @@ class _Chat:
         self._asking = Asking(Interrupts(None), style_for(sys.stdout))
         self._approver = Approver(options.approve, options.cwd, permission_question(self._asking))
         self._view, self._hooks = seen_by_a_person(options, self._approver, self._asking)
-        self._usage = UsageWatch(self._view)
+        self._watch = Watch(self._view)
 
     def run(self) -> int:
         """Talk until the person leaves."""
         options = self._options
         with recorded(options.record, options.profile, None) as trace:
-            client = AcpClient(options.command, self._usage, trace=trace, **self._hooks)
+            client = AcpClient(options.command, self._watch, trace=trace, **self._hooks)
             self._asking.withdrawn = client.is_withdrawn
             with client:
                 self._view.awaits("Starting", client.now())
@@ -166,12 +151,12 @@ class _Chat:
             raise
         except AgentRefused as refused:
             self._view.end_line()
-            fail(refusal(refused, self._options), "chat")
+            say_failed("chat", refusal(refused, self._options))
             return
         finally:
             with suppress(OSError):  # the window is gone; why it ended counts
                 self._view.awaits("", client.now())
-        words = ", ".join(part for part in (reason, f"{client.now() - began:.2f} s", self._usage.words()) if part)
+        words = ", ".join(part for part in (reason, f"{client.now() - began:.2f} s", self._watch.words()) if part)
         self._view.note(f"[{words}]")
         self._view.end_line()
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from acp_adapter.cli.acp_client import (
     AUTH_REQUIRED,
@@ -36,14 +36,13 @@ from acp_adapter.cli.main import (
     add_model_options,
     add_profile,
     command_parser,
-    drop_output,
     say_failed,
     seconds,
     standard_input,
     typed_text,
 )
 from acp_adapter.cli.questions import POLICIES, Approver, Asking, Forms, Policy, permission_question
-from acp_adapter.cli.transcript import Transcript
+from acp_adapter.cli.transcript import Transcript, View
 from acp_adapter.format import count, dollars, one_line
 from agent_core.errors import RequestError, SettingsError
 
@@ -234,7 +233,7 @@ def _text(parser: argparse.ArgumentParser, argument: str | None) -> str:
 _MOST_TOLD = 200
 
 
-class Frames:
+class Frames(View):
     """Prints frames as the client's trace, and answers questions as its `Handler`."""
 
     def __init__(self, approver: Approver) -> None:
@@ -256,18 +255,6 @@ class Frames:
         """Tell stderr that the agent wrote something that is no message."""
         told = one_line(line)[:_MOST_TOLD]
         print(f"hermes-acp prompt: the agent wrote a line that is no message: {told}", file=sys.stderr)
-
-    def note(self, text: str) -> None:
-        """Nothing: the frames say it all."""
-
-    def mode_is(self, mode: str) -> None:
-        """Nothing: the frames say it all."""
-
-    def awaits(self, words: str, t: float) -> None:
-        """Nothing: the frames say it all."""
-
-    def end_line(self) -> None:
-        """Nothing: each frame is a line."""
 
 
 # `--record FILE`: the conversation is kept in a file, whichever agent it is with.
@@ -318,37 +305,42 @@ def _redactor(profile: str | None) -> Redactor:
         return Redactor()
 
 
-# How full the model's window is and what the session cost, from the agent's own updates, in a few words.
+# What the agent's updates tell beside the conversation: the model's window, the cost, turns that nobody asked for.
 
 
-class UsageWatch:
-    """Takes note of `usage_update`, and passes everything on to `inner`. Implements `Handler`."""
+class Watch:
+    """Takes note of that, and passes everything on to `view`. Implements `Handler`.
 
-    def __init__(self, inner: Handler) -> None:
-        self._inner = inner
-        self._last: dict[str, Any] = {}
+    Attributes:
+        runs: a turn runs that no prompt asked for.
+        stop: why the last of those ended; '' if there was none.
+    """
+
+    def __init__(self, view: Handler) -> None:
+        self.on_permission = view.on_permission
+        self.on_stray_line = view.on_stray_line
+        self._show = view.on_update
+        self._usage: dict[str, Any] = {}
+        self.runs = False
+        self.stop = ""
 
     def words(self) -> str:
         """`12k of 200k tokens, $0.03`; '' where the agent said nothing."""
         said = ""
-        match self._last:
+        match self._usage:
             case {"used": int() as used, "size": int() as size} if used >= 0 and size > 0:
                 said = f"{count(used)} of {count(size)} tokens"
-        return ", ".join(part for part in (said, _price(self._last.get("cost"))) if part)
+        return ", ".join(part for part in (said, _price(self._usage.get("cost"))) if part)
 
     def on_update(self, update: dict[str, Any], t: float) -> None:
         """Take note of it, and pass it on."""
         if update.get("sessionUpdate") == "usage_update":
-            self._last = update
-        self._inner.on_update(update, t)
-
-    def on_permission(self, params: dict[str, Any], t: float) -> str | None:
-        """Pass it on."""
-        return self._inner.on_permission(params, t)
-
-    def on_stray_line(self, line: str) -> None:
-        """Pass it on."""
-        self._inner.on_stray_line(line)
+            self._usage = update
+        match update:
+            case {"_meta": {"hermes": {"backgroundTurn": dict() as turn}}}:
+                self.runs = turn.get("state") == "running"
+                self.stop = self.stop if self.runs else str(turn.get("stopReason", ""))
+        self._show(update, t)
 
 
 def _price(cost: Any) -> str:
@@ -370,41 +362,7 @@ _SECONDS_TO_ANSWER = 60.0
 _LIVE = frozenset({"running", "paused"})
 
 
-class BackgroundWatch:
-    """Hears of turns that no prompt asked for, and passes everything on to `inner`. Implements `Handler`.
-
-    Attributes:
-        runs: one runs now.
-        stop: why the last one ended; '' if there was none.
-    """
-
-    def __init__(self, inner: Handler) -> None:
-        self._inner = inner
-        self.runs = False
-        self.stop = ""
-
-    def on_update(self, update: dict[str, Any], t: float) -> None:
-        """Take note of a turn's begin or end."""
-        meta = update.get("_meta")
-        own = meta.get("hermes") if isinstance(meta, dict) else None
-        turn = own.get("backgroundTurn") if isinstance(own, dict) else None
-        if isinstance(turn, dict):
-            self.runs = turn.get("state") == "running"
-            self.stop = self.stop if self.runs else str(turn.get("stopReason", ""))
-        self._inner.on_update(update, t)
-
-    def on_permission(self, params: dict[str, Any], t: float) -> str | None:
-        """Pass it on."""
-        return self._inner.on_permission(params, t)
-
-    def on_stray_line(self, line: str) -> None:
-        """Pass it on."""
-        self._inner.on_stray_line(line)
-
-
-def wait_for_background(
-    client: AcpClient, session_id: str, watch: BackgroundWatch, is_cancelled: Callable[[], bool]
-) -> str:
+def wait_for_background(client: AcpClient, session_id: str, watch: Watch, is_cancelled: Callable[[], bool]) -> str:
     """Wait until nothing runs whose end is news, and no turn about such news.
 
     Args:
@@ -433,7 +391,6 @@ def wait_for_background(
 
 # The conversation.
 
-FAILED = 1
 OTHER_STOP_REASON = 3
 CANCELLED = 130
 
@@ -447,22 +404,6 @@ class ClientHooks(TypedDict, total=False):
     on_form: Callable[[dict[str, Any], float], dict[str, Any]]
 
 
-class View(Protocol):
-    """What shows the conversation besides handling it."""
-
-    def note(self, text: str) -> None:
-        """Add a remark of the client's own."""
-
-    def end_line(self) -> None:
-        """Bring the output to the beginning of a line."""
-
-    def awaits(self, words: str, t: float) -> None:
-        """The agent is waited for since `t`; with '' no more."""
-
-    def mode_is(self, mode: str) -> None:
-        """The client is about to set this mode."""
-
-
 def main(argv: list[str]) -> int:
     """Run `hermes-acp prompt` with the arguments `argv`.
 
@@ -470,24 +411,33 @@ def main(argv: list[str]) -> int:
         the exit code: 0 end_turn, 1 failed, 3 another stop reason, 130 cancelled. Wrong usage exits with 2.
     """
     options = parse_prompt_arguments(argv)
-    try:
-        with ended_in_order(), Interrupts(options.timeout) as interrupts:
+
+    def talk() -> int:
+        with Interrupts(options.timeout) as interrupts:
             return _run(options, interrupts)
+
+    return conversed("prompt", options, talk)
+
+
+def conversed(command: str, options: PromptOptions, talk: Callable[[], int]) -> int:
+    """Run `talk`, the conversation of `hermes-acp COMMAND`; the exit code, however it ends."""
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        with ended_in_order():
+            return talk()
     except Stopped as stopped:
-        return _timed_out(options) if stopped.reason == "timeout" else exit_code_of(stopped)
+        if stopped.reason == "timeout":
+            return _timed_out(options)
+        return TERMINATED if stopped.reason == "terminated" else CANCELLED
     except AgentRefused as refused:
-        return fail(refusal(refused, options))
+        return say_failed(command, refusal(refused, options))
     except RequestError as problem:
-        return fail(problem.public)
+        return say_failed(command, problem.public)
     except ClientError as error:
-        return fail(str(error))
-    except BrokenPipeError:
-        drop_output()
-        return FAILED
+        return say_failed(command, str(error))
 
 
 def _run(options: PromptOptions, interrupts: Interrupts) -> int:
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     asking = Asking(interrupts, style_for(sys.stdout))
     approver = Approver(options.approve, options.cwd, None if options.json else permission_question(asking))
     view: Frames | Transcript
@@ -498,12 +448,11 @@ def _run(options: PromptOptions, interrupts: Interrupts) -> int:
         trace = frames.trace
     else:
         view, hooks = seen_by_a_person(options, approver, asking)
-    usage = UsageWatch(view)
-    watch = BackgroundWatch(usage)
+    watch = Watch(view)
     with recorded(options.record, options.profile, trace) as kept:
         client = AcpClient(options.command, watch, trace=kept, **hooks)
         asking.withdrawn = client.is_withdrawn
-        return _turn(client, options, interrupts, approver, view, watch, usage)
+        return _turn(client, options, interrupts, approver, view, watch)
 
 
 def seen_by_a_person(options: PromptOptions, approver: Approver, asking: Asking) -> tuple[Transcript, ClientHooks]:
@@ -524,8 +473,7 @@ def _turn(  # noqa: PLR0917 - the parts of one conversation
     interrupts: Interrupts,
     approver: Approver,
     view: View,
-    watch: BackgroundWatch,
-    usage: UsageWatch,
+    watch: Watch,
 ) -> int:
     waits = options.wait_background
     try:
@@ -543,17 +491,12 @@ def _turn(  # noqa: PLR0917 - the parts of one conversation
                 last = wait_for_background(client, opened.session_id, watch, lambda: interrupts.reason is not None)
                 stop_reason = "cancelled" if interrupts.reason is not None else last or stop_reason
             interrupts.turn_over()
-            view.note(f"[{', '.join(filter(None, (stop_reason, f'{client.now():.2f} s', usage.words())))}]")
+            view.note(f"[{', '.join(filter(None, (stop_reason, f'{client.now():.2f} s', watch.words())))}]")
     finally:
         with suppress(OSError):  # the window is gone, or nobody reads; why it ended counts
             view.awaits("", client.now())
             view.end_line()
     return _exit_code(stop_reason, options, interrupts)
-
-
-def exit_code_of(stopped: Stopped) -> int:
-    """The exit code after what was stopped from outside."""
-    return TERMINATED if stopped.reason == "terminated" else CANCELLED
 
 
 def canceller(
@@ -591,7 +534,7 @@ def _exit_code(stop_reason: str, options: PromptOptions, interrupts: Interrupts)
         case "end_turn":
             return 0
         case "error":
-            return fail("A turn about news of the background failed; what was shown says why.")
+            return say_failed("prompt", "A turn about news of the background failed; what was shown says why.")
         case "cancelled":
             return _timed_out(options) if interrupts.reason == "timeout" else CANCELLED
         case _:
@@ -599,7 +542,9 @@ def _exit_code(stop_reason: str, options: PromptOptions, interrupts: Interrupts)
 
 
 def _timed_out(options: PromptOptions) -> int:
-    return fail(f"The turn was stopped after {options.timeout:g} s. A longer --timeout gives it more.")
+    return say_failed(
+        "prompt", f"The turn was stopped after {options.timeout:g} s. A longer --timeout gives it more."
+    )
 
 
 def refusal(refused: AgentRefused, options: PromptOptions) -> str:
@@ -611,9 +556,3 @@ def refusal(refused: AgentRefused, options: PromptOptions) -> str:
     if refused.code == AUTH_REQUIRED and not options.own_server:
         lines.append(_LOG_IN)
     return "\n".join(lines)
-
-
-def fail(message: str, command: str = "prompt") -> int:
-    """Tell it on stderr; the exit code."""
-    say_failed(command, message)
-    return FAILED

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from acp_adapter.cli.acp_client import Handler
 from acp_adapter.cli.console import Colour, Style, clipped
 from acp_adapter.cli.questions import Approver, Forms
 from acp_adapter.cli.tool_cards import Cards
@@ -253,12 +254,29 @@ def _length(seconds: float) -> str:
 
 # The handler.
 
+
+class View(Handler):
+    """Handles a conversation, and shows what the client itself does; this one shows nothing of that."""
+
+    def note(self, text: str) -> None:
+        """Add a remark of the client's own."""
+
+    def end_line(self) -> None:
+        """Bring the output to the beginning of a line."""
+
+    def awaits(self, words: str, t: float) -> None:
+        """The agent is waited for since `t`; with '' no more."""
+
+    def mode_is(self, mode: str) -> None:
+        """The client is about to set this mode."""
+
+
 _ERASE_LINE = "\r\x1b[K"
 _SAYING = frozenset({"agent_message_chunk", "agent_thought_chunk"})
 
 
-class Transcript:
-    """Writes to `out` what a conversation's updates and questions say. Implements the client's `Handler`.
+class Transcript(View):
+    """Writes to `out` what a conversation's updates and questions say.
 
     Attributes:
         first_text: when the first piece of the agent's text or thoughts came, or None.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.prompt import UsageWatch
+from acp_adapter.cli.prompt import Watch
 from tests.support.scripted import agent_command, permission_step, update_step
 from tests.support.terminal import Terminal
 
@@ -190,7 +190,7 @@ class _Nobody:
 
 
 def test_what_makes_no_sense_as_usage_is_not_shown() -> None:
-    watch = UsageWatch(_Nobody())
+    watch = Watch(_Nobody())
     assert watch.words() == ""
     for update in ({"used": "x", "size": 1}, {"used": 1, "size": 0}, {"cost": "much"}, {"used": -1, "size": 5}):
         watch.on_update({"sessionUpdate": "usage_update", **update}, 0)
