@@ -1,7 +1,7 @@
 """The smallest agent there is: plays the JSON steps of its command line for each prompt, one step an argument.
 
-{"update": {…}} sends a session/update, {"permission": [options]} asks for tool call c1 and says the answer as text,
-{"raw": "…"} writes a line, {"stderr": "…"} too, {"exit": n} ends, {"deaf": true} hears nothing any more.
+{"update": {…}} sends a session/update, {"raw": "…"} writes a line, {"stderr": "…"} too, {"exit": n} ends,
+{"deaf": true} hears nothing any more.
 """
 
 from __future__ import annotations
@@ -32,20 +32,10 @@ def main(steps: list[dict[str, Any]]) -> None:
                 _send({"id": message["id"], "error": error})
 
 
-_CARD = {"toolCallId": "c1", "kind": "other", "title": "Run", "status": "pending", "locations": [], "content": []}
-
-
 def _play(step: dict[str, Any]) -> None:
     match step:
         case {"update": update}:
-            _update(update)
-        case {"permission": options}:
-            params = {"sessionId": SESSION, "toolCall": _CARD, "options": options}
-            _send({"id": "p1", "method": "session/request_permission", "params": params})
-            while (answer := _read()).get("id") != "p1":
-                pass
-            text = json.dumps(answer["result"])
-            _update({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}})
+            _send({"method": "session/update", "params": {"sessionId": SESSION, "update": update}})
         case {"raw": line}:
             sys.stdout.write(f"{line}\n")
             sys.stdout.flush()
@@ -55,10 +45,6 @@ def _play(step: dict[str, Any]) -> None:
             sys.exit(code)
         case {"deaf": True}:
             signal.pause()
-
-
-def _update(update: dict[str, Any]) -> None:
-    _send({"method": "session/update", "params": {"sessionId": SESSION, "update": update}})
 
 
 def _answer(request: dict[str, Any], result: dict[str, Any]) -> None:

@@ -429,19 +429,6 @@ class Conversation:
     def card(self, call_id: str = "c1", **fields: Any) -> None:
         self.update("tool_call", toolCallId=call_id, title="Read a.py", **fields)
 
-    def change(self, call_id: str = "c1", **fields: Any) -> None:
-        self.update("tool_call_update", toolCallId=call_id, **fields)
-
-
-def in_turn(capabilities: dict[str, Any] = PLAIN) -> tuple[Conversation, int]:
-    talk = Conversation(capabilities)
-    talk.call("session/new", {"cwd": "/w", "mcpServers": []}, {"sessionId": SESSION})
-    return talk, talk.ask("session/prompt", {"sessionId": SESSION, "prompt": []})
-
-
-def end(talk: Conversation, prompt: int) -> None:
-    talk.answer(prompt, {"stopReason": "end_turn"})
-
 
 @pytest.mark.parametrize("line", [b"hello", b"[1, 2]", b'{"a": 1} {"b": 2}', b'{"a": "\xff"}', b""])
 def test_a_line_must_be_one_json_object(line):
@@ -501,35 +488,6 @@ def test_the_replay_of_a_load_is_a_turn_of_its_own():
     talk.answer(load, {})
     with pytest.raises(WireViolation, match="in-a-turn"):
         talk.text()
-
-
-def test_a_failed_load_leaves_a_known_session_known():
-    talk, prompt = in_turn()
-    end(talk, prompt)
-    talk.refuse(talk.ask("session/load", {"sessionId": SESSION, "cwd": "/w", "mcpServers": []}))
-    talk.update("usage_update", used=1, size=2)
-
-
-def test_a_second_load_may_show_the_same_tool_calls_again():
-    talk, prompt = in_turn()
-    talk.card(status="completed")
-    end(talk, prompt)
-    load = talk.ask("session/load", {"sessionId": SESSION, "cwd": "/w", "mcpServers": []})
-    talk.card(status="completed")
-    talk.answer(load, {})
-
-
-def test_a_load_while_a_turn_runs_leaves_its_tool_calls_until_it_is_refused_or_the_turn_is_over():
-    load = {"sessionId": SESSION, "cwd": "/w", "mcpServers": []}
-    talk, prompt = in_turn()
-    talk.card(status="in_progress")
-    refused = talk.ask("session/load", load)
-    talk.change(status="completed")
-    talk.refuse(refused)
-    accepted = talk.ask("session/load", load)
-    end(talk, prompt)
-    talk.card(status="completed")
-    talk.answer(accepted, {})
 
 
 def test_a_parse_error_answers_no_request():
