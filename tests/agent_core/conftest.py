@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.agents import TEST_TOOLS
 from tests.support.bedrock_server import SECRET, BedrockServer
+from tests.support.clock import Clock
 from tests.support.file_bench import FileBench
-from tests.support.side_tasks import Clock
 from tests.support.token_endpoint import TokenEndpoint
 from tests.support.wire_agents import PROTOCOLS, Connections, agent_over
 from tools.registry import Parallel, registry

@@ -12,18 +12,11 @@ from agent_core.activity import Activity, Doing, RunReport, running_processes, s
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested, CallRunning
 from agent_core.services import SessionServices
 from tests.support.agents import Ears, in_background, make_agent
+from tests.support.clock import Clock
 from tests.support.each import each
 from tests.support.scripted_provider import Hold, says, uses
 from tests.support.waiting import wait_until
 from tools.result import ToolResult
-
-
-class Clock:
-    def __init__(self):
-        self.now = 100.0
-
-    def __call__(self):
-        return self.now
 
 
 def test_a_turn_is_followed_from_its_begin_to_its_end(tmp_path, add_tool):
@@ -58,7 +51,7 @@ def test_a_failed_turn_leaves_nothing_behind(tmp_path):
 
 
 def test_of_several_calls_the_one_that_runs_longest_is_told(tmp_path):
-    clock = Clock()
+    clock = Clock(100.0)
     activity = Activity(clock)
     activity.begin()
     listener = activity.heard(AgentCallbacks()).tool_progress_callback

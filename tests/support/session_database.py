@@ -14,16 +14,7 @@ from agent_core.sessions.database import Database
 from agent_core.sessions.housekeeping import Rhythm
 from agent_core.sessions.leases import ProcessIdentity
 from agent_core.sessions.sqlite_store import SqliteSessionStore
-
-
-@dataclass
-class Clock:
-    """Seconds that pass when the test says so."""
-
-    now: float = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.support.clock import Clock
 
 
 class FailingDatabase(Database):

@@ -1,4 +1,4 @@
-"""What tests of side tasks share: settings of models on fake servers, a clock and an alarm that wait for the test."""
+"""What tests of side tasks share: settings of models on fake servers, an alarm that waits for the test."""
 
 from __future__ import annotations
 
@@ -17,16 +17,6 @@ LIMIT_FIELD = {
     "anthropic_messages": "max_tokens",
     "codex_responses": "max_output_tokens",
 }
-
-
-class Clock:
-    """Stands still unless the test moves it."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class ManualAlarm:

@@ -5,19 +5,12 @@ from __future__ import annotations
 import pytest
 
 from agent_core.delegation.subagent import LiveText
-
-
-class Clock:
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        return self.now
+from tests.support.clock import Clock
 
 
 @pytest.fixture
 def clock():
-    return Clock()
+    return Clock(0.0)
 
 
 @pytest.fixture

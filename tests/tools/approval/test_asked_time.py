@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import time
 
+from tests.support.clock import Clock
 from tools.approval.questions import AskedTime
 
 
-class Clock:
-    now = 100.0
-
-    def monotonic(self):
-        return self.now
-
-
 def test_questions_of_calls_that_a_watched_call_makes_count_once(monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(time, "monotonic", clock.monotonic)
+    clock = Clock(100.0)
+    monkeypatch.setattr(time, "monotonic", clock)
     asked = AskedTime()
     with asked.watching("program") as watch:
         with asked.asking_for("program"):

@@ -1,14 +1,8 @@
 """Watched texts in a program's output."""
 
+from tests.support.clock import Clock
 from tests.support.memory import memory_kept
 from tools.environments.background_process import PatternWatch
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self):
-        return self.now
 
 
 def test_a_line_that_holds_a_text_is_told_when_it_is_finished():
@@ -23,7 +17,7 @@ def test_colours_do_not_hide_a_text():
 
 
 def test_the_first_of_each_is_told_at_once_and_then_only_now_and_then():
-    clock = Clock()
+    clock = Clock(0.0)
     watch = PatternWatch(["a", "b"], pause=15, clock=clock)
 
     assert [line for _, line in watch.saw("a1\na2\nb1\nb2\na3\n")] == ["a1", "b1"]
@@ -34,7 +28,7 @@ def test_the_first_of_each_is_told_at_once_and_then_only_now_and_then():
 
 
 def test_after_so_many_nothing_more_is_told():
-    clock = Clock()
+    clock = Clock(0.0)
     watch = PatternWatch(["x"], pause=0, most=3, clock=clock)
 
     assert len(list(watch.saw("x\n" * 10))) == 3

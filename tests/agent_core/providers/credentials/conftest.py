@@ -9,19 +9,10 @@ from pathlib import Path
 import pytest
 
 from agent_core.providers.token_store import FILE_NAME, TokenStore
+from tests.support.clock import Clock
 
 ROOT = Path(__file__).parents[4]
 NOW = 1_800_000_000.0
-
-
-class Clock:
-    """Seconds since 1970 that pass when the test says so."""
-
-    def __init__(self, now: float = NOW) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Other:
@@ -88,4 +79,4 @@ def store(tokens_file):
 
 @pytest.fixture
 def clock():
-    return Clock()
+    return Clock(NOW)

@@ -18,6 +18,7 @@ from agent_core.providers.available_models import (
 )
 from agent_core.providers.token_store import FILE_NAME as TOKENS
 from agent_core.providers.token_store import OAuthToken, TokenStore
+from tests.support.clock import Clock
 from tests.support.sample_configuration import configuration
 
 OPENAI = {"model": {"provider": "openai", "default": "gpt-5.1", "api_key": "k"}}
@@ -27,15 +28,8 @@ LOCAL_KEY = "ollama http://127.0.0.1:11434/v1"
 MODELS = (OfferedModel("gpt-5.1", 400_000, 1.25, 10.0), OfferedModel("new"))
 
 
-class Clock:
-    now = 1_000_000.0
-
-    def __call__(self):
-        return self.now
-
-
 def lists(home, clock=None):
-    return ModelLists(Home(home), clock or Clock())
+    return ModelLists(Home(home), clock or Clock(1_000_000.0))
 
 
 def names(found):
@@ -85,7 +79,7 @@ def test_an_empty_list_is_one_and_none_is_not(home):
     [(OPENAI, KEY, MODELS, GOOD_FOR), (OPENAI, KEY, None, FAILED_GOOD_FOR), (LOCAL, LOCAL_KEY, (), LOCAL_GOOD_FOR)],
 )
 def test_a_server_is_asked_again_only_after_a_while(home, settings, key, models, seconds):
-    clock, config = Clock(), configuration(home, settings)
+    clock, config = Clock(1_000_000.0), configuration(home, settings)
     kept = lists(home, clock)
     assert [provider.list_key for provider in kept.due(config)] == [key]
     kept.learned({key: models})
@@ -104,7 +98,7 @@ def test_a_provider_without_a_list_is_never_asked(home):
 
 
 def test_what_nobody_asks_for_any_more_is_forgotten(home):
-    clock = Clock()
+    clock = Clock(1_000_000.0)
     kept = lists(home, clock)
     kept.learned({"gone https://gone.example/v1": MODELS})
     clock.now += 31 * 24 * 3600

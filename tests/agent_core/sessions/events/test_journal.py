@@ -24,22 +24,13 @@ from agent_core.events import (
     UserSaid,
 )
 from agent_core.sessions.journal import GrowingText, JournalRow, TurnJournal
+from tests.support.clock import Clock
 from tests.support.each import each
 from tests.support.sample_events import EVENTS
 from tools.context import TodoItem
 from tools.result import ToolResult
 
 _LONG = "x" * 70_000
-
-
-class Clock:
-    """A clock that stands until it is set."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def _journal(*events: SessionEvent, clock: Clock | None = None) -> TurnJournal:
