@@ -194,12 +194,6 @@ def test_a_file_that_becomes_executable_or_a_link_counts(root: Path, tmp_path: P
     assert hook.read_text() == "mine\n"
 
 
-def test_hooks_at_a_place_that_the_settings_name_count(root: Path) -> None:
-    git(root, "config", "core.hooksPath", ".githooks")
-    (root / ".githooks").mkdir()
-    assert changed_by(root, lambda: (root / ".githooks/pre-commit").write_text("x")) == [".githooks/pre-commit"]
-
-
 def test_the_repository_of_a_worktree_and_of_a_submodule_count(root: Path, tmp_path: Path) -> None:
     git(root, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--allow-empty", "-m", "x")
     git(root, "worktree", "add", str(tmp_path / "tree"))
@@ -213,17 +207,6 @@ def test_the_repository_of_a_worktree_and_of_a_submodule_count(root: Path, tmp_p
     assert changed_by(root, lambda: (module / "config").write_text("[core]\nfsmonitor=x\n")) == [
         ".git/modules/sub/config"
     ]
-
-
-@pytest.mark.parametrize(
-    "name", [".envrc", ".vscode/tasks.json", ".mcp.json", ".husky/pre-commit", ".hermes/config.yaml"]
-)
-def test_what_editors_and_agents_run_counts(root: Path, name: str) -> None:
-    def change() -> None:
-        (root / name).parent.mkdir(exist_ok=True)
-        (root / name).write_text("{}")
-
-    assert changed_by(root, change) == [name]
 
 
 def test_what_has_gone_does_not_count(root: Path) -> None:

@@ -24,16 +24,6 @@ def names(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
 
 
-def test_stat_tells_kind_and_size(tmp_path: Path):
-    (tmp_path / "f").write_bytes(b"123")
-    os.mkfifo(tmp_path / "p")
-    file = fs.stat(tmp_path / "f")
-    assert file is not None
-    assert (file.kind, file.size) == ("file", 3)
-    kinds = [facts.kind for path in (tmp_path, tmp_path / "p") if (facts := fs.stat(path))]
-    assert kinds == ["directory", "other"]
-
-
 def test_stat_of_nothing_is_none_even_below_a_file(tmp_path: Path):
     (tmp_path / "f").touch()
     assert fs.stat(tmp_path / "no") is None
@@ -45,12 +35,6 @@ def test_open_reads_a_file(tmp_path: Path):
     with fs.open(tmp_path / "f") as stream:
         assert stream.read() == b"content"
         assert not os.get_inheritable(stream.fileno())
-
-
-def test_open_of_nothing_is_missing(tmp_path: Path):
-    with pytest.raises(FileMissing, match="nothing at that path") as caught:
-        fs.open(tmp_path / "no")
-    assert isinstance(caught.value.__cause__, FileNotFoundError)
 
 
 def test_only_regular_files_are_opened(tmp_path: Path):
@@ -169,12 +153,6 @@ def test_a_file_that_is_not_as_expected_is_left_alone(tmp_path: Path, content: b
     assert (tmp_path / "f").read_bytes() == content
 
 
-def test_a_file_that_vanished_is_missing(tmp_path: Path):
-    with pytest.raises(FileMissing):
-        fs.write(tmp_path / "f", b"new", expected=b"old")
-    assert names(tmp_path) == []
-
-
 def test_a_link_put_in_a_files_place_is_not_written_through(tmp_path: Path):
     (tmp_path / "target").write_bytes(b"old")
     (tmp_path / "f").symlink_to("target")
@@ -233,26 +211,6 @@ def test_list_is_sorted_and_says_what_is_wrong(tmp_path: Path):
         fs.list(tmp_path / "no")
     with pytest.raises(FileAccessError, match="part of the path is a file"):
         fs.list(tmp_path / "a")
-
-
-def test_remove_deletes_the_file_or_the_link_itself(tmp_path: Path):
-    (tmp_path / "f").write_bytes(b"x")
-    (tmp_path / "link").symlink_to("f")
-    fs.remove(tmp_path / "link", expected=b"x")
-    assert names(tmp_path) == ["f"]
-    fs.remove(tmp_path / "f", expected=b"x")
-    assert names(tmp_path) == []
-
-
-def test_rename_moves_to_a_free_path_only(tmp_path: Path):
-    (tmp_path / "f").write_bytes(b"f")
-    (tmp_path / "taken").write_bytes(b"taken")
-    with pytest.raises(FileChanged):
-        fs.rename(tmp_path / "f", tmp_path / "taken")
-    assert (tmp_path / "taken").read_bytes() == b"taken"
-    fs.rename(tmp_path / "f", tmp_path / "new" / "g")
-    assert (tmp_path / "new/g").read_bytes() == b"f"
-    assert names(tmp_path) == ["new", "taken"]
 
 
 def test_rename_moves_directories_too(tmp_path: Path):
