@@ -291,24 +291,6 @@ OPENAI = {"HERMES_PROVIDER": "openai", "HERMES_MODEL": "m", "OPENAI_BASE_URL": f
 
 
 @each(
-    ("environ", "address"),
-    [
-        (OPENAI, LOCAL),
-        ({**OPENAI, "HERMES_BASE_URL": "https://gateway.example/v1", "OPENAI_API_KEY": "k"}, None),
-        ({**OPENAI, "OPENAI_BASE_URL": " "}, "https://api.openai.com/v1"),
-    ],
-)
-def test_openais_variable_for_the_address_counts_where_the_environment_chooses_openai(resolve, environ, address):
-    if address is None:
-        with pytest.raises(AuthRequired, match=r"gateway\.example"):
-            resolve({}, environ)
-        return
-    choice = resolve({}, environ)
-    # The key and the address stand beside each other: they are for one another.
-    assert (choice.provider, choice.base_url, choice.api_key) == ("openai", address, "k")
-
-
-@each(
     ("settings", "environ", "address"),
     [
         ({"provider": "openai", "default": "m"}, {"OPENAI_BASE_URL": LOCAL, "OPENAI_API_KEY": "k"}, None),
@@ -325,8 +307,3 @@ def test_openais_key_goes_to_no_address_that_only_the_settings_name(resolve):
     settings = {"provider": "openai", "default": "m", "base_url": "https://gateway.example/v1"}
     with pytest.raises(AuthRequired, match=r"gateway\.example"):
         resolve(settings, {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "https://other.example/v1"})
-
-
-def test_openais_key_is_not_sent_in_the_clear(resolve):
-    with pytest.raises(AuthRequired, match=r"gateway\.example"):
-        resolve({}, {**OPENAI, "OPENAI_BASE_URL": "http://gateway.example/v1"})

@@ -116,23 +116,6 @@ def test_an_input_that_comes_at_once_and_in_pieces_counts_once():
     assert events_of_kind(ToolCallArguments, events) == [ToolCallArguments(0, '{"x": 1}')]
 
 
-@each(
-    ("reason", "finish"),
-    [
-        ("end_turn", "stop"),
-        ("stop_sequence", "stop"),
-        ("pause_turn", "stop"),
-        ("tool_use", "tool_calls"),
-        ("max_tokens", "length"),
-        ("model_context_window_exceeded", "length"),
-        ("refusal", "refusal"),
-        ("something_new", "unknown"),
-    ],
-)
-def test_the_end_of_an_answer_is_told_in_our_words(reason, finish):
-    assert answer(ending(reason), STOP)[-1] == Finished(finish)
-
-
 @pytest.mark.parametrize("end", [STOP, b"[DONE]"], ids=["stop", "done"])
 def test_an_answer_that_does_not_say_why_it_ends_is_complete(end):
     assert answer(begin(0, "tool_use", id="a", name="f"), stop(0), end)[-1] == Finished("tool_calls")

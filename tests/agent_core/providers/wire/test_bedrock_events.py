@@ -80,24 +80,6 @@ def test_reasoning_without_a_signature_is_shown_and_not_sent_back(bedrock_server
 
 
 @pytest.mark.parametrize(
-    ("sent", "meant"),
-    [
-        ("end_turn", "stop"),
-        ("stop_sequence", "stop"),
-        ("max_tokens", "length"),
-        ("model_context_window_exceeded", "length"),
-        ("guardrail_intervened", "refusal"),
-        ("content_filtered", "refusal"),
-        ("refusal", "refusal"),
-        ("something_new", "unknown"),
-    ],
-)
-def test_stop_reasons(bedrock_server, ask_bedrock, sent, meant):
-    bedrock_server.add(Stream(reply("so far", stop=sent)))
-    assert ask_bedrock()[-1] == Finished(meant, sent if meant == "unknown" else "")
-
-
-@pytest.mark.parametrize(
     ("kind", "status"),
     [
         ("throttlingException", 429),

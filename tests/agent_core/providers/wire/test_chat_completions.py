@@ -17,29 +17,13 @@ from agent_core.providers.base import (
 )
 from agent_core.providers.choice import Dialect, ModelFacts
 from tests.support.agents import events_of_kind
-from tests.support.model_server import Garbage, Reply, ToolCall
+from tests.support.model_server import Garbage, Reply
 from tests.support.model_server import Usage as ServerUsage
 from tests.support.raw_server import RawServer, event_stream
 
 
 def text_of(events):
     return "".join(event.text for event in events_of_kind(TextDelta, events))
-
-
-def test_parallel_calls_with_interleaved_arguments(model_server, ask):
-    calls = [ToolCall("a", "read_file", {"path": "x.py"}), ToolCall("b", "read_file", {"path": "y.py"})]
-    model_server.add(Reply("Both:", tool_calls=calls, split=4))
-    events = ask()
-    assert events_of_kind(ToolCallStarted, events) == [
-        ToolCallStarted(0, "a", "read_file"),
-        ToolCallStarted(1, "b", "read_file"),
-    ]
-    pieces = events_of_kind(ToolCallArguments, events)
-    assert [piece.index for piece in pieces[:4]] == [0, 1, 0, 1]
-    for index, call in enumerate(calls):
-        assert json.loads("".join(piece.text for piece in pieces if piece.index == index)) == call.arguments
-    assert text_of(events) == "Both:"
-    assert events[-1] == Finished("tool_calls")
 
 
 @pytest.mark.parametrize("index", [{"index": None}, {}], ids=["null", "absent"])
@@ -60,11 +44,6 @@ def test_calls_without_an_index_are_counted_and_their_arguments_may_be_an_object
 def test_reasoning_by_either_name(model_server, ask, field):
     model_server.add(Reply("yes", reasoning="hm", reasoning_field=field))
     assert ask()[:2] == [ReasoningDelta("hm"), TextDelta("yes")]
-
-
-def test_a_server_that_does_not_count_tokens(model_server, ask):
-    model_server.add(Reply("hi", usage=None))
-    assert ask() == [TextDelta("hi"), Finished("stop")]
 
 
 def test_the_request_is_a_streamed_one_with_usage_and_without_what_was_not_asked_for(model_server, ask):

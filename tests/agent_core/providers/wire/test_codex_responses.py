@@ -6,21 +6,17 @@ import json
 
 import pytest
 
-from agent_core.errors import ProviderConnectionError
 from agent_core.messages import SealedItems, assistant_message, tool_call, tool_message, user_message
 from agent_core.providers.base import (
-    Finished,
     ModelRequest,
     ProviderItem,
     TextDelta,
-    ToolCallArguments,
-    ToolCallStarted,
 )
 from agent_core.providers.choice import Dialect, ModelFacts
 from agent_core.providers.responses import CODEX_RESPONSES
 from tests.support.choices import choice_for
 from tests.support.each import each
-from tests.support.model_server import Disconnect, Garbage, Reply, ToolCall
+from tests.support.model_server import Reply, ToolCall
 
 HELLO = [user_message("hello")]
 THINKS, DOES_NOT = ModelFacts(reasoning=True), ModelFacts(reasoning=False)
@@ -48,27 +44,8 @@ def encoded(model="gpt-5", base_url="https://models.example/v1", messages=HELLO,
     )
 
 
-def stream_of(*payloads):
-    return Garbage(b"".join(b"data: " + json.dumps(payload).encode() + b"\n\n" for payload in payloads))
-
-
 def text_of(events):
     return "".join(event.text for event in events if isinstance(event, TextDelta))
-
-
-def test_parallel_calls_with_interleaved_arguments(model_server, answer):
-    calls = [ToolCall("a", "read_file", {"path": "x.py"}), ToolCall("b", "read_file", {"path": "y.py"})]
-    model_server.add(Reply("Both:", tool_calls=calls, split=4))
-    events = answer()
-    assert [event for event in events if isinstance(event, ToolCallStarted)] == [
-        ToolCallStarted(1, "a", "read_file"),
-        ToolCallStarted(2, "b", "read_file"),
-    ]
-    pieces = [event for event in events if isinstance(event, ToolCallArguments)]
-    assert [piece.index for piece in pieces[:4]] == [1, 2, 1, 2]
-    for index, call in enumerate(calls, 1):
-        assert json.loads("".join(piece.text for piece in pieces if piece.index == index)) == call.arguments
-    assert events[-1] == Finished("tool_calls")
 
 
 @pytest.mark.parametrize(("provider", "goes_back"), [("openai", True), ("azure", False)])
@@ -93,28 +70,6 @@ def test_sealed_reasoning_goes_back_to_the_model_that_sealed_it_and_to_no_other(
         {"type": "function_call_output", "call_id": "a", "output": "done"},
     ]
     assert "Hm." not in json.dumps([item for item in sent if item["type"] != "reasoning"])
-
-
-@pytest.mark.parametrize(
-    ("reply", "reason"),
-    [
-        (Reply("cut", finish_reason="length"), "length"),
-        (Reply(tool_calls=[ToolCall("a", "t", '{"n": ')], finish_reason="length"), "length"),
-        (Reply("no", finish_reason="content_filter"), "refusal"),
-        (stream_of({"type": "response.refusal.delta", "delta": "no"}, {"type": "response.completed"}), "refusal"),
-    ],
-)
-def test_why_the_answer_ended(model_server, answer, reply, reason):
-    model_server.add(reply)
-    assert answer()[-1] == Finished(reason)
-
-
-def test_an_answer_that_breaks_off_is_no_complete_one(model_server, answer):
-    model_server.add(Disconnect(Reply("one two", split=4), after=1), stream_of({"type": "response.created"}))
-    for _ in range(2):
-        with pytest.raises(ProviderConnectionError) as caught:
-            answer()
-        assert caught.value.fault == "cut"
 
 
 def test_the_request_is_a_streamed_one_that_stores_nothing_and_has_nothing_that_was_not_asked_for(

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from agent_core.errors import ProviderConnectionError, ProviderError, ProviderProtocolError, ProviderStatusError
+from agent_core.errors import ProviderConnectionError, ProviderProtocolError
 from agent_core.messages import user_message
 from agent_core.providers.base import (
     Finished,
@@ -22,7 +22,7 @@ from agent_core.providers.choice import Dialect
 from tests.agent_core.providers.conftest import KEY
 from tests.support.agents import events_of_kind, in_background
 from tests.support.each import each
-from tests.support.model_server import Disconnect, Garbage, Gate, Hang, ModelServer, Reply, Status, ToolCall
+from tests.support.model_server import Garbage, Gate, ModelServer, Reply, ToolCall
 from tests.support.model_server import Usage as ServerUsage
 
 QUESTION = ModelRequest("test-model", [user_message("hello")])
@@ -40,11 +40,6 @@ HIDDEN = {
     "ANTHROPIC_ORGANIZATION_ID": "secret",
     "ANTHROPIC_WORKSPACE_ID": "secret",
     "ANTHROPIC_CUSTOM_HEADERS": "X-Gateway: secret\nX-Api-Key: secret\nanthropic-beta: secret\nno header",
-}
-FAILURE = {
-    "chat_completions": {"error": {"type": "overloaded_error", "message": f"broke {KEY}"}},
-    "anthropic_messages": {"type": "error", "error": {"type": "overloaded_error", "message": f"broke {KEY}"}},
-    "codex_responses": {"type": "response.failed", "response": {"error": {"code": "e", "message": f"broke {KEY}"}}},
 }
 
 
@@ -67,6 +62,11 @@ def test_text_arrives_whole_and_ends_with_usage_and_reason(model_server, ask, se
     model_server.add(Reply("Grüße!", split=3, usage=ServerUsage(11, 7, 5, 3)))
     written = None if api_mode == "chat_completions" else 0
     assert ask(server()) == [TextDelta("Grüße!"), UsageReport(Usage(11, 7, 5, 3, written)), Finished("stop")]
+
+
+def test_a_server_that_does_not_count_tokens(model_server, ask, server):
+    model_server.add(Reply("hi", usage=None))
+    assert ask(server()) == [TextDelta("hi"), Finished("stop")]
 
 
 def test_pieces_are_there_before_the_answer_is_complete(model_server, server):
@@ -139,59 +139,11 @@ def test_two_providers_at_once_do_not_mix(server, ask, model_server):
         assert other.requests[0].headers["authorization"] == "Bearer sk-other"
 
 
-@pytest.mark.parametrize("silence", [Hang(before_headers=True), Hang(Reply("one two", split=4), after=1)])
-def test_close_from_another_thread_ends_a_request_that_waits(model_server, server, silence):
-    model_server.add(silence, Reply("fine"))
-    provider = server()
-    stream = provider.stream(QUESTION)
-    running = in_background(lambda: list(stream))
-    request = model_server.wait_for_request()
-    stream.close()
-    with pytest.raises(ProviderError):
-        running.result(5)
-    assert request.disconnected.wait(5)
-    assert TextDelta("fine") in list(provider.stream(QUESTION))
-
-
-def test_an_error_status_is_told_with_what_the_server_said_and_asked_once(model_server, ask, server):
-    failure = {"error": {"message": "slow down", "code": "rate_limit_exceeded"}}
-    model_server.add(Status(429, failure, headers={"Retry-After": "7"}), Reply("second try"))
-    with pytest.raises(ProviderStatusError, match=r"answered 429 for model .*«slow down»") as caught:
-        ask(server())
-    assert (caught.value.status, caught.value.headers["retry-after"]) == (429, "7")
-    assert json.loads(caught.value.body) == failure
-    assert len(model_server.requests) == 1
-
-
-def test_a_failure_within_the_answer_names_the_server_and_hides_the_key(model_server, ask, server, api_mode):
-    model_server.add(Garbage(f"data: {json.dumps(FAILURE[api_mode])}\n\n".encode()))
-    with pytest.raises(ProviderStatusError, match=r"broke \[key\]") as caught:
-        ask(server())
-    assert caught.value.status is None
-    assert model_server.base_url in str(caught.value)
-    assert KEY not in str(caught.value)
-
-
-def test_an_answer_that_breaks_off_is_no_complete_one(model_server, ask, server):
-    model_server.add(Disconnect(Reply("one two", split=4), after=1))
-    with pytest.raises(ProviderConnectionError) as caught:
-        ask(server())
-    assert caught.value.fault == "cut"
-
-
 @pytest.mark.parametrize("rubbish", [Garbage(), Garbage(b"data: {}", "text/html")])
 def test_rubbish_in_the_answer_is_no_complete_one_either(model_server, ask, server, rubbish):
     model_server.add(rubbish)
     with pytest.raises((ProviderProtocolError, ProviderConnectionError), match=model_server.base_url):
         ask(server())
-
-
-def test_a_redirect_is_not_followed_with_the_key(model_server, ask, server):
-    with ModelServer(default=Reply("stolen")) as elsewhere:
-        model_server.add(Status(307, headers={"Location": f"{elsewhere.base_url}/messages"}))
-        with pytest.raises(ProviderStatusError, match="307"):
-            ask(server())
-        assert elsewhere.requests == []
 
 
 @each(
@@ -215,7 +167,7 @@ def test_headers_of_the_settings_are_sent_and_win(model_server, ask, server):
 
 @pytest.mark.parametrize("key", [KEY, None])
 def test_a_request_says_which_program_asks_and_nothing_of_the_machine_or_its_accounts(
-    model_server, ask, server, monkeypatch, key
+    model_server, ask, server, api_mode, monkeypatch, key
 ):
     for name, value in HIDDEN.items():
         monkeypatch.setenv(name, value)
@@ -226,10 +178,5 @@ def test_a_request_says_which_program_asks_and_nothing_of_the_machine_or_its_acc
     assert headers.get("authorization") == (key and f"Bearer {key}")
     of_http = {"accept", "accept-encoding", "connection", "content-length", "content-type", "host"}
     assert set(headers) - of_http - {"authorization", "anthropic-version"} == {"user-agent"}
+    assert headers.get("anthropic-version") == ("2023-06-01" if api_mode == "anthropic_messages" else None)
     assert "secret" not in str(headers)
-
-
-def test_text_that_is_not_valid_unicode_can_be_sent(model_server, ask, server):
-    model_server.add(Reply("hi"))
-    ask(server(), [user_message("half a pair: \ud83d, ünïcode: 語")])
-    assert "ünïcode: 語" in json.dumps(model_server.requests[0].body, ensure_ascii=False)

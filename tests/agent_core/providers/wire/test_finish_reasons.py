@@ -12,9 +12,9 @@ from tests.support.each import each
 
 CHOICE = choice_for("http://models.example/v1")
 WORDS = {
-    "stop": "stop STOP eos eos_token end_turn stop_sequence stop_token COMPLETE completed done finished EndTurn "
-    "FINISH_REASON_STOP FinishReason.STOP end-of-turn stop_str eos_token_id eot normal natural ended eos_found "
-    "STOP_CRITERIA_MET end_of_message <|im_end|> <|eot_id|> </s>",
+    "stop": "stop STOP eos eos_token end_turn pause_turn stop_sequence stop_token COMPLETE completed done finished "
+    "EndTurn FINISH_REASON_STOP FinishReason.STOP end-of-turn stop_str eos_token_id eot normal natural ended "
+    "eos_found STOP_CRITERIA_MET end_of_message <|im_end|> <|eot_id|> </s>",
     "tool_calls": "tool_calls tool_call tool_use function_call FUNCTION_CALL function_calls toolUse",
     "length": "length LENGTH max_tokens MAX_TOKENS maxTokens max_output_tokens max_completion_tokens model_length "
     "model_context_window_exceeded context_length_exceeded token_limit max_length ERROR_LIMIT limit max_output",
