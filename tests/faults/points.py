@@ -99,9 +99,7 @@ FILES = {
     "files: a long output is being saved": _half("a long output", "os.write", 2, path="outputs"),
     "files: a command has ended": _at("a command", f"{_CHECKPOINTS}.writer:CallHistory._finish"),
     "undo: it has begun": _at("an undo", f"{_CHECKPOINTS}.undo:_Run._begin", "after"),
-    "undo: a change is noted, the file not yet back": _at(
-        "an undo", f"{_CHECKPOINTS}.undo:_Run._keep_now", "after"
-    ),
+    "undo: a change is noted, the file not yet back": _at("an undo", f"{_CHECKPOINTS}.undo:_Run._keep_now", "after"),
     "undo: before a file gets its name": _at("an undo", "os.replace", caller=_REPLACING),
     "undo: some files are back": _at("an undo", f"{_CHECKPOINTS}.undo:_Run._carry_out", "after", 2),
     "undo: all files are back": _at("an undo", f"{_CHECKPOINTS}.undo:_Run._finish"),
