@@ -47,6 +47,11 @@ class RememberedCheck:
             self._answer = bool(self._check())
             return self._answer
 
+    def forget(self) -> None:
+        """Ask again next time."""
+        with self._lock:
+            self._asked = None
+
 
 # The registry. A tool file calls `registry.register(...)` at its top level; `tools.toolsets` finds such files.
 
@@ -296,6 +301,12 @@ class ToolRegistry:
         with self._loading:
             while self._loaders:
                 self._loaders.pop(0)()
+
+    def forget_checks(self) -> None:
+        """Ask every `check_fn` again."""
+        with self._lock:
+            for check in self._checks.values():
+                check.forget()
 
     def _remembered(self, check: Check | None) -> Check | None:
         if check is None or isinstance(check, RememberedCheck):
