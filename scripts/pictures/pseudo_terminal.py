@@ -10,14 +10,17 @@ import struct
 import subprocess
 import termios
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 COLUMNS = 96
 _LINES = 60
 _LONGEST = 20.0
-_MOVE = re.compile(r"(\n|\r|\x1b\[\d*[AJK])")
+_CODE = re.compile(r"\x1b(?:\[[\d;?]*[A-Za-z]|\][^\x07]*\x07|[=>])")
+_PIECE = re.compile(r"\x1b(?:\[([\d;?]*)([A-Za-z])|\][^\x07]*\x07|[=>])|[\s\S]")
 
 
 class SceneStuckError(RuntimeError):
@@ -26,7 +29,7 @@ class SceneStuckError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Once `seen` stands in what came since the last step, `typed` is typed."""
+    """Once `seen` stands in the text that came since the last step, without codes, `typed` is typed."""
 
     seen: str
     typed: str
@@ -59,28 +62,70 @@ def played(
 
 
 def on_screen(text: str) -> list[str]:
-    """The lines that are left on a screen without an end, once what was drawn over or taken away is gone.
+    """The lines, with their colours, that are left on a screen without an end once what was drawn over is gone."""
+    screen = _Screen()
+    for found in _PIECE.finditer(text):
+        screen.take(found[0], found[1] or "", found[2] or "")
+    return screen.lines()
 
-    Looked at are line ends, and what menus and progress lines use: up by lines, erase to the line's or screen's end.
-    """
-    lines, row, is_fresh = [""], 0, False
-    for piece in _MOVE.split(text.replace("\r\n", "\n")):
-        found = _MOVE.fullmatch(piece)
-        if piece == "\n":
-            row, is_fresh = row + 1, False
-            lines += [""] * (row + 1 - len(lines))
-        elif piece == "\r":
-            is_fresh = True
-        elif found and piece.endswith("A"):
-            row, is_fresh = max(0, row - int(piece[2:-1] or 1)), True
-        elif found and piece.endswith("J"):
-            del lines[row + 1 :]
-            lines[row], is_fresh = "", False
-        elif found:
-            lines[row] = "" if is_fresh else lines[row]
-        elif piece:
-            lines[row], is_fresh = piece if is_fresh else lines[row] + piece, False
-    return "\n".join(lines).rstrip("\n").split("\n")
+
+class _Screen:
+    """Cells by row and column: each its sign and the codes of its look."""
+
+    def __init__(self) -> None:
+        self._rows: list[dict[int, tuple[str, tuple[str, ...]]]] = [{}]
+        self._row = self._column = 0
+        self._look: tuple[str, ...] = ()
+
+    def take(self, piece: str, values: str, kind: str) -> None:
+        """A sign, or a code with its values and its kind."""
+        many = int(values) if values.isdigit() else 0
+        match kind:
+            case "":
+                self._put(piece)
+            case "A" | "B":
+                self._go(self._row + (many or 1) * (-1 if kind == "A" else 1), self._column)
+            case "C" | "D":
+                self._go(self._row, self._column + (many or 1) * (-1 if kind == "D" else 1))
+            case "J" | "K":
+                if kind == "J":
+                    del self._rows[self._row + 1 :]
+                row = self._rows[self._row]
+                self._rows[self._row] = {at: cell for at, cell in row.items() if at < self._column and not many}
+            case "m":
+                for code in values.split(";"):
+                    self._look = (*self._look, code) if code.strip("0") else ()
+
+    def _put(self, sign: str) -> None:
+        match sign:
+            case "\r":
+                self._go(self._row, 0)
+            case "\n":
+                self._go(self._row + 1, self._column)
+            case "\x08":
+                self._go(self._row, self._column - 1)
+            case _ if sign.isprintable():
+                if self._column == COLUMNS:
+                    self._go(self._row + 1, 0)
+                self._rows[self._row][self._column] = (sign, self._look)
+                self._column += 1
+
+    def lines(self) -> list[str]:
+        """What is shown; a look stands before its text, and ends with it."""
+        lines = ["".join(self._text(row)) for row in self._rows]
+        while lines and not lines[-1]:
+            lines.pop()
+        return lines
+
+    def _text(self, row: Mapping[int, tuple[str, tuple[str, ...]]]) -> Iterator[str]:
+        cells = [row.get(at, (" ", ())) for at in range(max(row, default=-1) + 1)]
+        for look, group in groupby(cells, key=itemgetter(1)):
+            text = "".join(sign for sign, _ in group)
+            yield f"\x1b[{';'.join(look)}m{text}\x1b[0m" if look else text
+
+    def _go(self, row: int, column: int) -> None:
+        self._row, self._column = max(0, row), max(0, column)
+        self._rows += [{} for _ in range(self._row + 1 - len(self._rows))]
 
 
 def _until_its_end(descriptor: int, steps: list[Step]) -> bytes:
@@ -96,6 +141,7 @@ def _until_its_end(descriptor: int, steps: list[Step]) -> bytes:
         if not piece:
             return shown
         shown += piece
-        while steps and (at := shown.find(steps[0].seen.encode(), looked_at)) >= 0:
-            looked_at = at + len(steps[0].seen.encode())
+        plain = _CODE.sub("", shown.decode("utf-8", "replace"))
+        while steps and (at := plain.find(steps[0].seen, looked_at)) >= 0:
+            looked_at = at + len(steps[0].seen)
             os.write(descriptor, steps.pop(0).typed.encode())

@@ -59,10 +59,10 @@ SCENES = (
         "hermes-acp chat --offline",
         ("chat", "--offline"),
         (
-            Step("> ", "\\\r".join(_PROMPT) + "\r"),
+            Step(">", "\\\r".join(_PROMPT) + "\r"),
             Step(_ASKED, "y"),
             Step("end_turn", ""),
-            Step("> ", "/exit\r"),
+            Step(">", "/exit\r"),
         ),
         begins="> say The sign",
         until=_ASKED,
