@@ -380,6 +380,7 @@ def _try_options(tmp_path: Path, name: str, operands_for: Callable[[str | None],
     """Each option with the name of a secret as its text: nothing of the secret is shown, and nothing is changed."""
     for file, text in {".env": f"KEY={_SECRET}\n", "a.txt": "x\ny\n", "b.txt": "x\n"}.items():
         (tmp_path / file).write_text(text)
+    (tmp_path / ".config" / "procps").mkdir(parents=True)  # top makes it in a home that has none
     before = _state(tmp_path)
     for option, kind in LISTED[name].options.items():
         if option in _WAITS or option == "-#":
@@ -433,4 +434,7 @@ def _run(words: list[str], cwd: Path) -> str:
 
 
 def _state(folder: Path) -> dict[str, tuple[bytes, int]]:
-    return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in sorted(folder.rglob("*"))}
+    return {
+        str(path): (b"" if path.is_dir() else path.read_bytes(), path.stat().st_mtime_ns)
+        for path in sorted(folder.rglob("*"))
+    }
