@@ -7,7 +7,7 @@ import pytest
 
 from tests.soak.judging import drift, slope
 from tests.soak.samples import Sample
-from tests.soak.verdict import LONG, problems
+from tests.soak.verdict import LONG, SHORT, problems
 
 _FLAT = Sample(0, 150.0, 90, 200, 50, 12, 0.0, 8.0, 20.0, 30.0, 300, 0, 0)
 
@@ -55,6 +55,7 @@ def test_prompts_that_take_longer_and_longer_are_told() -> None:
     (problem,) = problems(_samples(), longer, _STEADY, LONG)
     assert "the same prompt" in problem
     assert problems(_samples(), longer, longer, LONG) == []  # so does all else: it is the machine
+    assert problems(_samples(), longer, _STEADY, SHORT) == []  # in three minutes nobody can tell
 
 
 def test_acts_that_cost_more_and_more_are_told() -> None:
