@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +35,15 @@ def measure(stage: Stage) -> Section:
     samples, messages = Samples(), long_history(_MESSAGES)
     for _ in range(stage.repetitions.memory):
         meter = TokenMeter()
-        tokens = _timed(samples, _COUNTED, HERMES, lambda meter=meter: meter.measure("p:m")(messages))
+        tokens = _timed(samples, _COUNTED, HERMES, partial(meter.measure("p:m"), messages))
         _timed(samples, _RECORD, RAW, lambda: json.dumps(messages))
         for quantity, window in ((_RECORD, _WINDOW), (_LINES, int(1.3 * tokens))):
             use = WindowUse(_FIXED + tokens, _FIXED, window)
             request = CompressionRequest(messages, None, use, meter.measure("p:m"))
             engine = ContextCompressor()
-            made = _timed(samples, quantity, HERMES, lambda e=engine, r=request: e.compress(r, lambda _: None))
+            made = _timed(samples, quantity, HERMES, partial(engine.compress, request, lambda _: None))
             if made is not None:
-                _timed(samples, _VIEW, HERMES, lambda m=made: shown(messages, Omissions(), m.compaction))
+                _timed(samples, _VIEW, HERMES, partial(shown, messages, Omissions(), made.compaction))
                 if quantity is _RECORD:
                     left = 100 * made.compaction.tokens_after / made.compaction.tokens_before
                     samples.add(_LEFT, HERMES, left)

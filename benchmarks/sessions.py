@@ -12,6 +12,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from agent_core.events import AgentText, ContextUsed, SaidText, ToolFinished, ToolRequested, UserSaid
@@ -60,11 +61,15 @@ def _appends(root: Path, samples: Samples) -> None:
     for number in range(_APPENDS):
         message = assistant_message(f"Answer {number}. " * 20)
         journal.record(AgentText(f"turn-message-{number}", f"Answer {number}. " * 20))
-        _timed(samples, _APPEND, HERMES, lambda message=message: library.store.append("bench", "turn", message))
-        _timed(samples, _APPEND, RAW, lambda message=message: _insert(bare, message))
+        _timed(samples, _APPEND, HERMES, partial(library.store.append, "bench", "turn", message))
+        _timed(samples, _APPEND, RAW, partial(_insert, bare, message))
     library.store.end_turn("bench", "turn", "end_turn")
     bare.close()
     library.close()
+
+
+def _found(bare: sqlite3.Connection, word: str) -> list[tuple[str]]:
+    return bare.execute(_QUERY, (word,)).fetchall()
 
 
 def _insert(bare: sqlite3.Connection, message: object) -> None:
@@ -143,8 +148,8 @@ def _searches(root: Path, samples: Samples) -> None:
         word = (
             f"topic{number * 3}" if number % 2 else f"{_WORDS[number % 10]} {_WORDS[(number + 3) % 10]} only{number}"
         )
-        _timed(samples, _SEARCH, HERMES, lambda word=word: library.recall.search(RecallQuery(word)))
-        _timed(samples, _SEARCH, RAW, lambda word=word: bare.execute(_QUERY, (word,)).fetchall())
+        _timed(samples, _SEARCH, HERMES, partial(library.recall.search, RecallQuery(word)))
+        _timed(samples, _SEARCH, RAW, partial(_found, bare, word))
     bare.close()
     library.close()
 

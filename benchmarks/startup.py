@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import time
 
-from benchmarks.figures import CONTENDERS, HERMES, RAW, Quantity, Samples, Section
-from benchmarks.stage import Stage
+from benchmarks.client import AgentFailed
+from benchmarks.figures import CONTENDERS, HERMES, RAW, SDK, Quantity, Samples, Section
+from benchmarks.stage import TURNS, Stage
 
 _TYPING_SECONDS = 2.0
 _INITIALIZE = Quantity("spawn → initialize answered", at_most=100)
@@ -16,11 +17,16 @@ _TEXT = Quantity("spawn → first text, model played inside", at_most=600)
 _TEXT_MODEL = Quantity("spawn → first text, from a model server", at_most=600)
 _REQUEST = Quantity("first prompt, 2 s after session/new → request at the model")
 _PAUSED_TEXT = Quantity("first prompt, 2 s after session/new → first text", at_most=20)
+_UPDATES = 480
+_PROMPTS = 5  # of fifty calls each, which are replayed in an update or two a call
+_LOADED = Quantity(f"spawn → session/load of {_UPDATES} updates answered")
+_LOADED_MORE = Quantity("… more than the SDK floor, which has nothing to load", at_most=150)
 _END = Quantity("end of input → process gone", at_most=60)
 
 
 def measure(stage: Stage) -> Section:
     samples = Samples()
+    old_session = _session_to_load(stage)
     for contender in CONTENDERS:
         _start(stage, contender, Samples())  # the system's file cache is warm, and every .pyc is there
     _first_request_after_pause(stage, HERMES, Samples())  # and the home has been worked in, as at all starts but one
@@ -31,12 +37,14 @@ def measure(stage: Stage) -> Section:
         for contender in (HERMES, RAW):
             _first_text_from_model(stage, contender, samples)
         _session_with_new_settings(stage, samples)
+        _load_at_once(stage, old_session, samples)
     for _ in range(stage.repetitions.slow_starts):
         for contender in (HERMES, RAW):
             _first_request_after_pause(stage, contender, samples)
-    return samples.section(
-        "Start and end", (_INITIALIZE, _SESSION, _NEW_SETTINGS, _TEXT, _TEXT_MODEL, _REQUEST, _PAUSED_TEXT, _END)
-    )
+    quantities = (
+        _INITIALIZE, _SESSION, _NEW_SETTINGS, _LOADED, _LOADED_MORE, _TEXT, _TEXT_MODEL, _REQUEST, _PAUSED_TEXT, _END,
+    )  # fmt: skip
+    return samples.section("Start and end", quantities)
 
 
 def _start(stage: Stage, contender: str, samples: Samples, pause: float = 0.0) -> None:
@@ -63,6 +71,36 @@ def _session_with_new_settings(stage: Stage, samples: Samples) -> None:
         time.sleep(_TYPING_SECONDS)  # the next start knows it again
         agent.close()
     samples.add(_NEW_SETTINGS, HERMES, 1000 * (session.at - agent.spawned))
+
+
+def _session_to_load(stage: Stage) -> str:
+    """The id of a session that is replayed in at least `_UPDATES` updates."""
+    with stage.start(HERMES, asks_model=True) as agent:
+        session = agent.open()
+        for _ in range(_PROMPTS):
+            agent.prompt(session, stage.model.plan("read_file", TURNS)[1])
+        agent.close()
+        return session
+
+
+def _load_at_once(stage: Stage, session: str, samples: Samples) -> None:
+    """An editor that was closed and opened again loads its last session before anything else is loaded."""
+    ours = _milliseconds_to_load(stage, HERMES, session)
+    floor = _milliseconds_to_load(stage, SDK, session)
+    samples.add(_LOADED, HERMES, ours)
+    samples.add(_LOADED, SDK, floor)
+    samples.add(_LOADED_MORE, HERMES, ours - floor)
+
+
+def _milliseconds_to_load(stage: Stage, contender: str, session: str) -> float:
+    with stage.start(contender, asks_model=True) as agent:
+        agent.initialize()
+        place = {"cwd": str(stage.place("loopback")), "mcpServers": []}
+        loaded = agent.request("session/load", {"sessionId": session, **place})
+        if contender == HERMES and len(agent.updates) < _UPDATES:
+            raise AgentFailed(f"only {len(agent.updates)} updates came when the session was loaded")
+        agent.close()
+        return 1000 * (loaded.at - agent.spawned)
 
 
 def _first_text_from_model(stage: Stage, contender: str, samples: Samples) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from acp import (
     InitializeResponse,
+    LoadSessionResponse,
     NewSessionResponse,
     PromptResponse,
     run_agent,
@@ -33,6 +34,9 @@ class SmallestAgent:
         session_id = f"session-{self._sessions}"
         self._cancelled[session_id] = asyncio.Event()
         return NewSessionResponse(session_id=session_id)
+
+    async def load_session(self, **_: Any) -> LoadSessionResponse:
+        return LoadSessionResponse()
 
     async def prompt(self, prompt: list[Any], session_id: str, **_: Any) -> PromptResponse:
         word, _, rest = prompt[0].text.partition(" ")

@@ -27,6 +27,9 @@ class _Nobody:
     def may_connect(self, host: str, port: int, interrupt: object, inside: str = "") -> bool:  # noqa: ARG002
         return False
 
+    def reached(self) -> None:
+        pass
+
 
 def a_confined_command(folder: Path) -> Pair:
     """Seconds of `bash -c true` under Landlock with a watched network, and of the same free; at most 8 ms more."""

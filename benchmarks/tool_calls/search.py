@@ -1,13 +1,14 @@
-"""`search_files` in a tree of 20,000 files: the substitute for ripgrep beside ripgrep."""
+"""`search_files` in a tree of 20,000 files: grep, where there is no ripgrep, beside ripgrep."""
 
 from __future__ import annotations
 
 import os
 import random
+import tempfile
 from pathlib import Path
 
 from benchmarks.in_turns import Pair, in_turns
-from tests.support.searches import by_rg, by_substitute
+from tests.support.searches import by_grep, by_rg
 from tools.ports import SearchQuery
 
 FILES = 20_000
@@ -15,23 +16,23 @@ REPETITIONS = 5
 
 
 def search_content(folder: Path) -> Pair:
-    """Seconds of a search for a word by the substitute, and by ripgrep."""
-    return _both(SearchQuery("word2999", _tree(folder)))
+    """Seconds of a search for a word by grep, and by ripgrep."""
+    return _both(folder, SearchQuery("word2999", _tree(folder)))
 
 
 def search_by_expression(folder: Path) -> Pair:
-    """Seconds of a search that no fixed text makes quick, by the substitute, and by ripgrep."""
-    return _both(SearchQuery(r"word2[0-9]+9\s+word1", _tree(folder)))
+    """Seconds of a search that no fixed text makes quick, by grep, and by ripgrep."""
+    return _both(folder, SearchQuery(r"word2[0-9]+9\s+word1", _tree(folder)))
 
 
 def search_in_any_case(folder: Path) -> Pair:
-    """Seconds of a search that does not tell letter case apart, by the substitute, and by ripgrep."""
-    return _both(SearchQuery("WORD2999", _tree(folder), ignore_case=True))
+    """Seconds of a search that does not tell letter case apart, by grep, and by ripgrep."""
+    return _both(folder, SearchQuery("WORD2999", _tree(folder), ignore_case=True))
 
 
 def search_names(folder: Path) -> Pair:
-    """Seconds of a search for names, by the substitute, and by ripgrep."""
-    return _both(SearchQuery("*.py", _tree(folder), target="files"))
+    """Seconds of a search for names, by grep, and by ripgrep."""
+    return _both(folder, SearchQuery("*.py", _tree(folder), target="files"))
 
 
 def _tree(folder: Path) -> Path:
@@ -51,6 +52,8 @@ def _tree(folder: Path) -> Path:
     return root
 
 
-def _both(query: SearchQuery) -> Pair:
-    assert by_substitute(query) == by_rg(query)
-    return in_turns(lambda: by_substitute(query), lambda: by_rg(query), REPETITIONS)
+def _both(folder: Path, query: SearchQuery) -> Pair:
+    with tempfile.TemporaryDirectory(dir=folder) as programs:
+        without_ripgrep = by_grep("GNU", Path(programs))
+        assert without_ripgrep(query) == by_rg(query)
+        return in_turns(lambda: without_ripgrep(query), lambda: by_rg(query), REPETITIONS)
