@@ -15,10 +15,11 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Literal
 
 from acp_adapter.jsonrpc import wire_error
+from agent_core.background_tasks import News
 from agent_core.cancel import CancelToken
 from agent_core.errors import HermesError, SettingsError
 from agent_core.events import Noticed, OwnTurn
-from agent_core.notifications import News, titles
+from agent_core.notifications import titles
 from agent_core.settings.sections import BackgroundPart
 from tools.agent_ports import Field, PersonQuestion
 from tools.errors import ToolInterrupted

@@ -48,7 +48,7 @@ from agent_core.events import (
 )
 from agent_core.messages import INTERRUPTED_RESULT, Message
 from agent_core.providers.choice import USUAL_WINDOW
-from agent_core.sessions.store import Journal
+from agent_core.sessions.journal import TurnJournal
 from tools.agent_ports import PersonAnswer, PersonPage, PersonQuestion
 from tools.context import TodoItem
 from tools.light_dataclass import dataclass
@@ -410,7 +410,7 @@ class EventBridge:
     def __init__(
         self,
         outbox: Outbox,
-        journal: Journal,
+        journal: TurnJournal,
         token: CancelToken,
         *,
         cwd: str,

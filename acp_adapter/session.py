@@ -25,16 +25,17 @@ from acp_adapter.startup import Directories, SessionSeed, new_session_id
 from acp_adapter.transport import Transport
 from acp_adapter.workers import Workers
 from agent_core.agent import AIAgent
+from agent_core.background_tasks import News
 from agent_core.cancel import CancelToken
 from agent_core.errors import RequestError, SessionClosed, StoreError, UnknownSession
 from agent_core.events import SaidPart, SessionEvent, SessionNamed
 from agent_core.factory import AgentFactory
 from agent_core.model_request.side_models import settings_of
-from agent_core.notifications import News, NewsBox
+from agent_core.notifications import NewsBox
 from agent_core.services import SessionServices
 from agent_core.sessions.operations import NameSession
 from agent_core.sessions.records import NewSession, SessionRecord
-from agent_core.sessions.sqlite_store import SqliteSessionStore
+from agent_core.sessions.store import SessionStore
 from agent_core.sessions.titles import ask_title, clean_title, title_from_prompt
 from agent_core.settings.options import SessionChoices
 from agent_core.workspace import Workspace
@@ -306,7 +307,7 @@ class SessionState:
 log = logging.getLogger(__name__)
 
 
-def name_after_prompt(store: SqliteSessionStore, session: SessionState, said: Sequence[SaidPart]) -> None:
+def name_after_prompt(store: SessionStore, session: SessionState, said: Sequence[SaidPart]) -> None:
     """Give a session without a title one from its first prompt."""
     if session.title is None and (title := title_from_prompt(said)):
         _name(store, session, title, "prompt")
@@ -333,7 +334,7 @@ def _has_own_model(factory: AgentFactory) -> bool:
     return bool(wanted.model or wanted.provider or wanted.base_url)
 
 
-def _name(store: SqliteSessionStore, session: SessionState, title: str, source: Literal["prompt", "model"]) -> None:
+def _name(store: SessionStore, session: SessionState, title: str, source: Literal["prompt", "model"]) -> None:
     named = NameSession(clean_title(title), source)
     if named.title:
         store.note(session.id, named)

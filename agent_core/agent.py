@@ -34,7 +34,8 @@ from agent_core.providers.base import Provider, ReasoningEffort
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.factory import provider_by_name
 from agent_core.services import SessionServices
-from agent_core.sessions.store import InMemorySessionStore, SessionStore
+from agent_core.sessions.database import MemoryDatabase
+from agent_core.sessions.store import SessionStore
 from agent_core.stop_reasons import Ending
 from agent_core.telemetry.exporter import NoTrace, TurnTrace, begin_trace
 from agent_core.turn import ConversationResult, Turn, TurnHistory, never_begun
@@ -110,6 +111,7 @@ class AIAgent:
             api_mode: the wire protocol, where `provider` is a name; None lets the settings decide.
             max_iterations: model requests in one turn, at most.
             callbacks: listeners of every turn; `run_conversation` may be given others.
+            session_store: where the conversation is kept; None keeps it in memory.
             workspace: where it works; None is the current directory, with nobody to ask for permission.
             context_length: the model's window in tokens, where it is known.
             services: what outlasts an agent (the plan), where the session keeps it.
@@ -141,7 +143,7 @@ class AIAgent:
             context_length=choice.context_length if context_length is None else context_length,
         )
         self._aim = Aim(Target(route or self._own_route(choice), reasoning))
-        self.session_store = session_store or InMemorySessionStore()
+        self.session_store = session_store or SessionStore(MemoryDatabase(), background=False)
         self.session_store.create(self.session_id, str(self.workspace.client_cwd))
         self.services = services or own_services(self.session_id, self.workspace)
         given = prompt or PromptSettings()

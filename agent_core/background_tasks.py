@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Literal
 
 from agent_core.errors import RequestError
@@ -51,6 +52,32 @@ class TaskInfo:
     def is_live(self) -> bool:
         """Whether it runs, or could go on."""
         return self.state in LIVE
+
+
+NewsKind = Literal["ended", "matched", "told"]
+"""`ended`: what was begun in the background is over; `matched`: a watched text was printed; `told`: anything else."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Something that a session wants to know without looking.
+
+    Attributes:
+        source: what it is about: the id of a task, the name of a hook.
+        title: one line, for the person.
+        text: for the model, complete in itself; what others have written in it is fenced (`tools.untrusted`).
+        at: seconds since the epoch.
+        id: names it for ever; made here.
+        outcome: how the task ended that it tells the end of, where that is known.
+    """
+
+    source: str
+    kind: NewsKind
+    title: str
+    text: str
+    at: float = field(default_factory=time.time)
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    outcome: TaskState | None = None
 
 
 @dataclass(frozen=True, slots=True)

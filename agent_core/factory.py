@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from agent_core.activity import RunReport
 from agent_core.agent import AIAgent
 from agent_core.agent_settings import AgentSettings
+from agent_core.background_tasks import News
 from agent_core.compaction.compactor import engine_of
 from agent_core.compaction.engine import CompressionRequest
 from agent_core.config import ConfigSource, Configuration, teach
@@ -27,7 +28,7 @@ from agent_core.memory.session_memory import Memories, SessionMemory
 from agent_core.memory.store import MemoryStore
 from agent_core.model_request.fallback_chain import Route, Routes
 from agent_core.model_request.side_models import AuxiliaryClient, look_at, summarise
-from agent_core.notifications import Backgrounds, News
+from agent_core.notifications import Backgrounds
 from agent_core.plugins.plugins import Plugins
 from agent_core.prompt.layers import PromptSettings
 from agent_core.providers.available_models import command_line_decides, resolve_chosen

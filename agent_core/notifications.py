@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import logging
-import secrets
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Literal, Protocol
+from typing import Protocol
 
-from agent_core.background_tasks import TaskBoard, TaskControl, TaskError, TaskInfo, TaskKind, TaskState
+from agent_core.background_tasks import (
+    News,
+    TaskBoard,
+    TaskControl,
+    TaskError,
+    TaskInfo,
+    TaskKind,
+    TaskState,
+)
 from agent_core.callbacks import Status
 from agent_core.errors import StoreError
 from agent_core.messages import Content, ToolCall, assistant_message, injected_message
@@ -28,33 +34,8 @@ from tools.untrusted.fence import fenced
 
 log = logging.getLogger(__name__)
 
-NewsKind = Literal["ended", "matched", "told"]
-"""`ended`: what was begun in the background is over; `matched`: a watched text was printed; `told`: anything else."""
-
 MOST_WAITING = 200
 """How many news of one session wait at most; of what is older only the number is told."""
-
-
-@dataclass(frozen=True, slots=True)
-class News:
-    """Something that a session wants to know without looking.
-
-    Attributes:
-        source: what it is about: the id of a task, the name of a hook.
-        title: one line, for the person.
-        text: for the model, complete in itself; what others have written in it is fenced (`tools.untrusted`).
-        at: seconds since the epoch.
-        id: names it for ever; made here.
-        outcome: how the task ended that it tells the end of, where that is known.
-    """
-
-    source: str
-    kind: NewsKind
-    title: str
-    text: str
-    at: float = field(default_factory=time.time)
-    id: str = field(default_factory=lambda: secrets.token_hex(8))
-    outcome: TaskState | None = None
 
 
 class NewsBox:

@@ -169,9 +169,6 @@ class SoundHistory:
 
 # What one turn adds to the conversation: each message is stored before anything is done about it.
 
-_FULL = "So much of this conversation waits to be saved that it goes on only when that works again."
-_LOOK_AGAIN = 0.25
-
 
 @dataclass(slots=True)
 class TurnHistory:
@@ -204,9 +201,8 @@ class TurnHistory:
         """Store a message.
 
         Raises:
-            TurnInterrupted: another turn has taken this one's place, or it was cancelled while it waited for room.
+            TurnInterrupted: another turn has taken this one's place.
         """
-        self._wait_for_room()
         self._mark(message)
         if not self.store.append(self.session_id, self.turn_id, message):
             raise TurnInterrupted
@@ -227,21 +223,6 @@ class TurnHistory:
         if bool(trouble) != bool(self._trouble):
             self._tell(trouble or "The conversation is being saved again.")
         self._trouble = trouble
-
-    def _wait_for_room(self) -> None:
-        """Go on only when not too much waits to be stored.
-
-        Raises:
-            TurnInterrupted: the turn was cancelled meanwhile.
-        """
-        store, session_id = self.store, self.session_id
-        if not store.is_full(session_id):
-            return
-        self._tell(f"{_FULL} {store.trouble(session_id)}".rstrip())
-        while not self.token.wait_for(lambda: not store.is_full(session_id), _LOOK_AGAIN):
-            if self.token.is_set():
-                raise TurnInterrupted
-        self.tell_trouble()
 
     def _tell(self, text: str) -> None:
         if self.on_trouble is not None:

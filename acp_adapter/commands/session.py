@@ -21,7 +21,7 @@ from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.services import SessionServices
 from agent_core.sessions.records import NewSession, Transcript
-from agent_core.sessions.sqlite_store import PATIENCE
+from agent_core.sessions.store import PATIENCE
 from agent_core.sessions.titles import clean_title
 from tools.light_dataclass import dataclass
 

@@ -24,7 +24,7 @@ from agent_core.sessions.checkpoints.undo_plan import BY_CHANCE, RewindKind
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import COMPACTED, RESET, KeptState
 from agent_core.sessions.replay import replayed
-from agent_core.sessions.sqlite_store import PATIENCE
+from agent_core.sessions.store import PATIENCE
 from tools.approval.actions import WritePath
 from tools.approval.questions import Answer, Question
 from tools.context import TodoItem

@@ -18,7 +18,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_core.background_tasks import TaskBoard, TaskControl
+from agent_core.background_tasks import News, TaskBoard, TaskControl
 from agent_core.cancel import CancelToken
 from agent_core.delegation.settings import DelegationSettings
 from agent_core.delegation.subagent import (
@@ -37,7 +37,6 @@ from agent_core.delegation.subagent import (
     planned,
 )
 from agent_core.delegation.worktree import Change, Copy, how_to_apply, make_copy, remove_emptied
-from agent_core.notifications import News
 from agent_core.services import SessionServices
 from agent_core.settings.sections import DelegationPart
 from agent_core.workspace import CallIdentity, Workspace

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
+from agent_core.background_tasks import News
 from agent_core.delegation.worktree import how_to_apply, remove_emptied, write_rest
-from agent_core.notifications import News
 from agent_core.remote.copy import Change, FarCopy
 from agent_core.remote.select import ADVICE, Fact, fact_here, read_here, sent_before
 from tools.approval.actions import RunCommand, WritePath

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
 
+from agent_core.background_tasks import News
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallOutput, CallRequested, CallRunning, Status
 from agent_core.cancel import CancelToken
 from agent_core.errors import RequestError
 from agent_core.home import user_cache
-from agent_core.notifications import News
 from agent_core.remote.copy import Change, FarCopy, Limits, State, Store, states_in, tidy_states
 from agent_core.remote.pull import (
     AgreedAlready,

@@ -17,7 +17,7 @@ from tools.home_tools import exported
 from tools.ports import FileHistory, NoHistory, real_path
 
 if TYPE_CHECKING:
-    from agent_core.notifications import News
+    from agent_core.background_tasks import News
     from agent_core.sessions.checkpoints.restore import Disk
     from agent_core.sessions.checkpoints.writer import CallHistory
     from agent_core.settings.sections import TerminalPart

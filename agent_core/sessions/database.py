@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import secrets
 import sqlite3
+import tempfile
 import threading
 import time
 import zlib
@@ -17,6 +19,7 @@ from agent_core.sessions.schema import (
     OpenFile,
     OpenOptions,
     connect,
+    connect_in_memory,
     identity_of,
     open_reader,
     open_writer,
@@ -367,6 +370,34 @@ class Database:
                 self._file = None
                 give_up()
             raise store_error(problem, self.path) from problem
+
+
+class MemoryDatabase(Database):
+    """A database that is gone with the process; one thread at a time reads or writes."""
+
+    def __init__(self) -> None:
+        super().__init__(Path(tempfile.gettempdir()) / f"hermes-acp-{secrets.token_hex(8)}" / "nowhere.db")
+        self._only = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+
+    @contextlib.contextmanager
+    def write(self, patience: float | None = None) -> Iterator[sqlite3.Connection]:  # noqa: ARG002 - nobody else writes
+        """One transaction."""
+        with self._only, self._faults_told(lambda: None, 0.0):
+            if self._connection is None:
+                self._connection = connect_in_memory()
+            if self._connection.in_transaction:  # a read within a write
+                yield self._connection
+                return
+            self._connection.execute("BEGIN")
+            try:
+                yield self._connection
+            except BaseException:
+                self._connection.rollback()
+                raise
+            self._connection.commit()
+
+    read = write
 
 
 def _close_all(connections: list[sqlite3.Connection]) -> None:

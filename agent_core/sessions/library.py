@@ -18,10 +18,9 @@ from agent_core.home import Home
 from agent_core.sessions.archive import SessionArchive
 from agent_core.sessions.checkpoints.blobs import BlobStore
 from agent_core.sessions.database import Database
-from agent_core.sessions.housekeeping import DAY, Daily
 from agent_core.sessions.leases import is_alive, refuse_living
 from agent_core.sessions.records import SessionRecord
-from agent_core.sessions.sqlite_store import SqliteSessionStore, Unsaved
+from agent_core.sessions.store import SessionStore, Unsaved
 from tools.agent_ports import SessionRecall
 
 if TYPE_CHECKING:
@@ -92,6 +91,7 @@ def _file_name(given: str) -> str:
     return hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
 
 
+_DAY = 86_400.0
 _LONGEST_WRITE = 10.0
 """Seconds: a file that was touched more lately may be one that a living process is writing."""
 
@@ -111,8 +111,8 @@ class SessionLibrary:
         self._began = self.database.clock()
         self._lock = threading.Lock()
         self._files: FileVersions | None = None
-        jobs = (self._index, Daily(self._tidy_up, self.database.clock))
-        self.store = SqliteSessionStore(self.database, idle_jobs=jobs)
+        self._tidy_at = 0.0
+        self.store = SessionStore(self.database, idle_jobs=(self._index, self._tidy_up))
 
     @property
     def files(self) -> FileVersions:
@@ -257,15 +257,19 @@ class SessionLibrary:
         return index_pending(self.database) > 0
 
     def _tidy_up(self) -> None:
-        """Remove what killed processes have left half done, sessions that were opened and never used, and what files
-        and long outputs were too long ago.
+        """Remove, once a day, what killed processes have left half done, sessions that were opened and never used,
+        and what files and long outputs were too long ago.
         """
+        now = self.database.clock()
+        if now < self._tidy_at:
+            return
+        self._tidy_at = now + _DAY
         from agent_core.sessions.checkpoints.restore import drop_half_written, may_be_in  # noqa: PLC0415 - once
 
         self.outputs.prune()
         try:
             drop_half_written(may_be_in(self.database), self._began)
-            self.archive.drop_empty(self.database.clock() - DAY)
+            self.archive.drop_empty(now - _DAY)
             if not self.store.has_backlog():  # which may know of contents that no row refers to yet
                 self.files.prune()
         except StoreError:

@@ -12,13 +12,11 @@ call and time.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Sequence
 from typing import ClassVar
 
-from agent_core.background_tasks import TaskInfo
+from agent_core.background_tasks import News, TaskInfo
 from agent_core.errors import StoreError
-from agent_core.notifications import News
 from agent_core.sessions.database import pack
 from agent_core.sessions.journal import JournalRow, TurnJournal
 from agent_core.sessions.prompts_left import is_told
@@ -54,7 +52,6 @@ class LiveTurn:
         compactions: how many were made in it.
         stored: how many of them are stored; None after a failure, when only the database knows.
         taken: what the journal gave and is not stored yet; `events` is the same, packed.
-        unsaved: bytes of what could not be stored of the journal when that was tried last.
     """
 
     id: str
@@ -68,7 +65,6 @@ class LiveTurn:
     stored: int | None = 0
     taken: Sequence[JournalRow] = ()
     events: Sequence[PackedEvent] = ()
-    unsaved: int = 0
 
     def take(self, *, final: bool) -> None:
         """Take what the journal has. `final`: the turn is over."""
@@ -83,18 +79,15 @@ class LiveTurn:
 
     def settle(self) -> None:
         """What was taken is stored."""
-        self.taken, self.events, self.unsaved = (), (), 0
+        self.taken, self.events = (), ()
 
     def fail(self) -> None:
         """What was tried may be stored or not."""
         self.journal.put_back(self.taken)
-        if self.events:
-            self.unsaved = sum(len(event[3]) for event in self.events)
         self.taken, self.events = (), ()
         self.stored = None
 
 
-_SMALL = 256
 _KEPT_FINISHED = 50
 # A session may have been deleted while something ran in it.
 _IF_THERE = "FROM sessions WHERE id = ?1"
@@ -344,24 +337,6 @@ class KeepTask(Operation):
         body = pack({"kind": task.kind, "title": task.title, "detail": task.detail, "tells": task.tells})
         connection.execute(_WRITE_TASK, (session_id, task.id, task.state, body, task.started_at, task.ended_at))
         connection.execute(_DROP_OLD_TASKS, (session_id, _KEPT_FINISHED))
-
-
-def size_of(value: object) -> int:
-    """Bytes that an operation, or what it holds, takes in memory, about."""
-    match value:
-        case str() | bytes():
-            return len(value)
-        case tuple() | list():
-            return sum(map(size_of, value))
-        case Mapping():
-            return size_of([*value, *value.values()])
-        case LiveTurn():
-            return 0
-        case CloseTurn() | AddEvents():
-            return _SMALL + value.turn.unsaved
-    if not is_dataclass(value):
-        return 0
-    return _SMALL + sum(size_of(getattr(value, each.name)) for each in fields(value))
 
 
 def drop_empty_turns(connection: sqlite3.Connection, session_id: str, which: str, *values: int) -> None:

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any, cast, get_args
 
-from agent_core.background_tasks import TaskInfo, TaskKind, TaskState
+from agent_core.background_tasks import News, NewsKind, TaskInfo, TaskKind, TaskState
 from agent_core.compaction.engine import Compaction, is_possible
 from agent_core.errors import StoreError, UnknownSession
 from agent_core.messages import Message
-from agent_core.notifications import News, NewsKind
 from agent_core.providers.base import Usage
 from agent_core.providers.pricing import Certain, Spent
 from agent_core.sessions.database import pack, unpack

@@ -478,6 +478,16 @@ def connect(path: Path, mode: str, vfs: str = "") -> sqlite3.Connection:
     return connection
 
 
+def connect_in_memory() -> sqlite3.Connection:
+    """A connection to a new database in memory, of the newest schema."""
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection.text_factory = _text
+    migrate(connection, known_migrations(), time.monotonic())
+    for pragma in _WRITING:
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
 def _text(stored: bytes) -> str:
     """A damaged text is that row's fault alone: it keeps nobody from reading the others."""
     return stored.decode("utf-8", "surrogateescape")

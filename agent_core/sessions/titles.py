@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, Protocol
 from urllib.parse import unquote
 
 from agent_core.events import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
-from agent_core.messages import Message, user_message
+from agent_core.messages import user_message
 from tools.redaction import redact
-
-if TYPE_CHECKING:
-    from agent_core.model_request.side_models import Completion
 
 TitleSource = Literal["prompt", "model", "person"]
 """Whose words a title is, worst first."""
@@ -48,12 +45,22 @@ _INSTRUCTION = (
 )
 
 
-class Complete(Protocol):
-    """Asks a model for a side task, as `AuxiliaryClient.complete` does."""
+class Answer(Protocol):
+    """What a model has answered, as `side_models.Completion`."""
 
-    def __call__(self, task: str, messages: Sequence[Message], *, max_tokens: int | None = None) -> Completion | None:
-        """The answer; None without one."""
+    @property
+    def text(self) -> str:
+        """What it wrote."""
         ...
+
+    @property
+    def truncated(self) -> bool:
+        """Whether it was cut off."""
+        ...
+
+
+Complete = Callable[..., Answer | None]
+"""Asks a model for a side task, as `AuxiliaryClient.complete` does."""
 
 
 def clean_title(text: str, room: int = 0) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from pathlib import Path
 
-from agent_core.compaction.engine import Compaction
 from agent_core.errors import HermesError, RequestError, SessionInUse, StoreError, UnknownSession
 from agent_core.messages import Message
 from agent_core.sessions import leases
@@ -26,9 +25,7 @@ from agent_core.sessions.operations import (
     Operation,
     TellLeft,
     drop_empty_turns,
-    size_of,
 )
-from agent_core.sessions.prompts_left import BROKEN_OFF
 from agent_core.sessions.rows import DELETING
 from agent_core.sessions.schema import OpenFile
 from agent_core.sessions.spool import Spool, Spooled
@@ -37,12 +34,8 @@ from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 
-MOST_BYTES = 16 << 20
-"""Of a session that waits to be stored: a turn whose session has more waits itself."""
-
 BUSY = "Another program writes to the database."
 _LASTING = frozenset({"corrupt", "newer", "foreign"})
-_BATCH = 200  # operations: after long trouble other processes want to write as well
 _OF_VALUES = frozenset(
     {sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE}
 )
@@ -57,8 +50,6 @@ class LiveSession:
 
     Attributes:
         messages: the model's history; None where it has to be read.
-        compaction: the compression in effect, if `knows_compaction`; else it has to be read.
-        all_told: the model is known to have been told of all that was said before the running, or the next, turn.
         turn: the running turn.
         backlog: what is not stored yet, in order.
         holds: the lease was ours when we last looked.
@@ -79,9 +70,6 @@ class LiveSession:
     id: str
     lock: threading.Lock = field(default_factory=threading.Lock)
     messages: list[Message] | None = None
-    compaction: Compaction | None = None
-    knows_compaction: bool = False
-    all_told: bool = False
     turn: LiveTurn | None = None
     backlog: list[Operation] = field(default_factory=list)
     holds: bool = False
@@ -102,14 +90,6 @@ class LiveSession:
     def unsaved(self) -> int:
         """How many messages are not stored yet."""
         return sum(isinstance(operation, AddMessage | TellLeft) for operation in self.backlog)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether so much of it waits that no more should be made before it is stored."""
-        if self.failing_since is None:
-            return False
-        running = 0 if self.turn is None else self.turn.unsaved
-        return running + size_of(self.backlog) >= MOST_BYTES
 
     @property
     def is_unborn(self) -> bool:
@@ -134,8 +114,6 @@ class LiveSession:
         turn.journal.close()
         self.backlog.append(CloseTurn(turn, now, outcome, note))
         self.turn = None
-        if outcome in BROKEN_OFF:
-            self.all_told = False
 
     def waiting(self) -> list[Operation]:
         """All that is not stored yet, with what the running turn has to tell so far."""
@@ -149,18 +127,10 @@ class LiveSession:
             self.backlog = self.waiting()
             self.turn = None
 
-    def begin_empty(self) -> None:
-        """It is a new one: there is nothing to be read."""
-        self.messages, self.compaction, self.knows_compaction, self.all_told = [], None, True, True
-
-    def forget_history(self) -> None:
-        """What is known of the conversation may be out of date."""
-        self.messages, self.compaction, self.knows_compaction, self.all_told = None, None, False, False
-
     def lose(self, now: float, why: str) -> None:
         """Another process prompts the session now: what is known of it here is out of date."""
         self.end_turn(now)
-        self.forget_history()
+        self.messages = None
         self.holds, self.lost = False, True
         self.trouble = self.failure = why
 
@@ -169,7 +139,7 @@ class LiveSession:
         if self.turn is not None:
             self.turn.journal.close()
             self.turn = None
-        self.forget_history()
+        self.messages = None
         self.gone = True
         for spooled in self.spooled:
             spooled.let_go()
@@ -267,7 +237,7 @@ class WriteQueue:
             self._write(live, patience, claim=True)
         except LeaseLost:
             live.holds = False
-            live.forget_history()
+            live.messages = None
             self._write(live, patience, claim=True)
 
     def begin(self, live: LiveSession) -> None:
@@ -329,12 +299,10 @@ class WriteQueue:
 
     def set_down(self, live: LiveSession, problem: HermesError) -> None:
         """Put what waits into a file, for the next process; in place of files with a part of it."""
-        from agent_core.sessions.operation_codec import coded  # noqa: PLC0415 - hardly ever
-
         if not (waiting := live.waiting()):
             return
         try:
-            written = self.spool.write(live.id, coded(live.id, waiting))
+            written = self.spool.write(live.id, waiting)
         except (OSError, TypeError, ValueError) as failure:
             log.error("%d messages of session %s are lost. %s (%s)", live.unsaved, live.id, problem, failure)  # noqa: TRY400 - the text says it all
             return
@@ -357,8 +325,8 @@ class WriteQueue:
             SessionVanished: it is another file now, without the session. UnknownSession: the session was deleted.
         """
         allowed = self._rhythm.patience if patience is None else patience
-        while self._write_some(live, allowed, claim=claim):
-            pass
+        while (unstorable := self._try(live, allowed, claim=claim)) is not None:
+            _set_aside(live, *unstorable)
         if live.failing_since is not None:
             log.info("session %s is saved again", live.id)
         live.failing_since, live.trouble, live.failure = None, "", ""
@@ -366,16 +334,13 @@ class WriteQueue:
             spooled.remove()
         live.spooled = []
 
-    def _write_some(self, live: LiveSession, patience: float, *, claim: bool) -> bool:
-        """Store the first operations; whether there is more to store."""
-        batch = live.backlog[:_BATCH]
-        is_last = len(batch) == len(live.backlog)
-        turns = _turns_to_take(batch, live.turn if is_last else None)
+    def _try(self, live: LiveSession, patience: float, *, claim: bool) -> tuple[Operation, BaseException] | None:
+        """Store all that waits in one transaction; an operation that can never be stored, and why, if one is met."""
+        batch, turns = list(live.backlog), _turns_to_take(live)
         for turn in turns:
             turn.take(final=turn is not live.turn)
-        leaves = is_last and live.leaving
-        if not (batch or claim or (leaves and live.holds) or any(turn.events for turn in turns)):
-            return False
+        if not (batch or claim or (live.leaving and live.holds) or any(turn.events for turn in turns)):
+            return None
         applied: Operation | None = None
         try:
             with self._database.write(patience) as connection:
@@ -385,27 +350,26 @@ class WriteQueue:
                 applied = None
                 for turn in turns:
                     turn.write_events(connection)
-                if leaves:
+                if live.leaving:
                     leases.give_up(connection, live.id, self.identity.token)
         except BaseException as problem:
             for turn in {*turns, *_turns_of(batch)}:
                 turn.fail()
-            live.unsure |= leaves
+            live.unsure |= live.leaving
             if applied is None or not _is_its_own_fault(problem):
                 raise
-            _set_aside(live, applied, problem)
-            return True
+            return applied, problem
         self._settle(live, batch, turns)
         if claimed:
             live.holds, live.lost, live.unsure = True, False, False
-            live.forget_history()
-        if leaves:
+            live.messages = None
+        if live.leaving:
             live.holds = False
-        return bool(live.backlog)
+        return None
 
     def _settle(self, live: LiveSession, batch: Sequence[Operation], turns: Sequence[LiveTurn]) -> None:
         live.file = self._database.opened
-        del live.backlog[: len(batch)]
+        live.backlog.clear()
         for turn in turns:
             turn.settle()
         for operation in batch:
@@ -467,10 +431,10 @@ def _touch(connection: sqlite3.Connection, session_id: str, token: str, now: flo
     return done.rowcount > 0
 
 
-def _turns_to_take(batch: Sequence[Operation], running: LiveTurn | None) -> list[LiveTurn]:
-    """Turns whose journals can be written together with `batch`."""
-    ended = [operation.turn for operation in batch if isinstance(operation, CloseTurn | AddEvents)]
-    return [*ended, running] if running is not None else ended
+def _turns_to_take(live: LiveSession) -> list[LiveTurn]:
+    """Turns whose journals can be written together with the backlog."""
+    ended = [operation.turn for operation in live.backlog if isinstance(operation, CloseTurn | AddEvents)]
+    return ended if live.turn is None else [*ended, live.turn]
 
 
 def _turns_of(batch: Sequence[Operation]) -> list[LiveTurn]:

@@ -32,7 +32,7 @@ from agent_core.events import (
 from agent_core.messages import INTERRUPTED_RESULT, assistant_message, user_message
 from agent_core.providers.base import Usage
 from agent_core.providers.choice import USUAL_WINDOW
-from agent_core.sessions.store import NoJournal
+from agent_core.sessions.journal import TurnJournal
 from tests.support.gate import Gate
 from tests.support.waiting import wait_until
 from tools.context import TodoItem
@@ -53,7 +53,7 @@ class Turn:
         self.outbox = Outbox(asyncio.get_running_loop(), self._deliver, self.open.once_written)
         self.token = token or CancelToken()
         self.bridge = EventBridge(
-            self.outbox, NoJournal(), self.token, cwd=_CWD, turn_id="turn-1", output_pause=output_pause, hold=hold
+            self.outbox, TurnJournal(), self.token, cwd=_CWD, turn_id="turn-1", output_pause=output_pause, hold=hold
         )
 
     def _deliver(self, event: SessionEvent) -> int:

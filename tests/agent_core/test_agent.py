@@ -19,8 +19,7 @@ from agent_core.errors import (
 from agent_core.messages import assistant_message, tool_call, user_message
 from agent_core.providers.base import Finished, ReasoningDelta, TextDelta, Usage, UsageReport
 from agent_core.providers.factory import make_provider
-from agent_core.sessions.store import InMemorySessionStore
-from tests.support.agents import Ears, assert_well_formed, in_background, make_agent, roles
+from tests.support.agents import Ears, MemoryStore, assert_well_formed, in_background, make_agent, roles
 from tests.support.choices import choice_for
 from tests.support.model_server import Hang, Reply
 from tests.support.scripted_provider import Hold, ScriptedProvider, says, uses
@@ -149,13 +148,13 @@ def test_a_second_turn_at_the_same_time_is_refused_and_leaves_the_first_alone(tm
 
 
 def test_a_store_that_cannot_begin_a_turn_does_not_block_the_agent_for_ever(tmp_path):
-    store = InMemorySessionStore()
-    agent = make_agent(tmp_path, says("back"), session_store=store)
-    store.release(agent.session_id)
+    store = MemoryStore()
+    agent = make_agent(tmp_path, says("back"), session_store=store, session_id="s")
+    agent.session_id = "another"
     for _ in range(2):
         with pytest.raises(UnknownSession):
             agent.chat("hi")
-    store.create(agent.session_id, str(tmp_path))
+    agent.session_id = "s"
     assert agent.chat("hi") == "back"
 
 

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 
 import pytest
 
 from agent_core.callbacks import AgentCallbacks, Status
-from agent_core.cancel import CancelToken
 from agent_core.errors import ModelFailed, ProviderConnectionError, StoreError
 from agent_core.messages import INTERRUPTED_TURN, assistant_message, tool_call, user_message
 from agent_core.providers.base import Finished, ReasoningDelta, TextDelta, ToolCallStarted
-from agent_core.sessions import write_queue
-from agent_core.sessions.database import Database
-from agent_core.sessions.housekeeping import Rhythm
-from agent_core.sessions.sqlite_store import SqliteSessionStore
-from agent_core.sessions.store import InMemorySessionStore
-from tests.support.agents import JournalStore, assert_well_formed, in_background, make_agent, roles
+from tests.support.agents import LoggedStore, MemoryStore, assert_well_formed, in_background, make_agent, roles
 from tests.support.scripted_provider import Hold, says, uses
 
 SESSION = "session-1"
@@ -25,15 +18,15 @@ SESSION = "session-1"
 
 @pytest.fixture
 def store():
-    return JournalStore()
+    return LoggedStore()
 
 
 def test_each_message_is_stored_before_it_is_acted_on(tmp_path, store, add_tool):
-    add_tool("act", lambda args, **kw: store.journal.append("tool ran") or "{}")
+    add_tool("act", lambda args, **kw: store.log.append("tool ran") or "{}")
     first = [store.note("model asked"), *uses(("a", "act", {}), ("b", "act", {}))]
     agent = make_agent(tmp_path, first, [store.note("model asked"), *says("done")], session_store=store)
     agent.chat("go")
-    assert store.journal == [
+    assert store.log == [
         "stored user",
         "model asked",
         "stored assistant+calls",
@@ -52,10 +45,10 @@ def test_every_result_of_parallel_calls_is_stored_before_the_model_is_asked_agai
     first = uses(("a", "meet", {}), ("b", "meet", {}))
     agent = make_agent(tmp_path, first, [store.note("model asked"), *says("done")], session_store=store)
     agent.chat("go")
-    assert store.journal[-4:] == ["stored tool", "stored tool", "model asked", "stored assistant"]
+    assert store.log[-4:] == ["stored tool", "stored tool", "model asked", "stored assistant"]
 
 
-class FailingStore(InMemorySessionStore):
+class FailingStore(MemoryStore):
     """Cannot store messages of one role."""
 
     def __init__(self, role):
@@ -118,7 +111,7 @@ ENDINGS = {
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_the_history_is_well_formed_and_has_what_the_person_saw_after(tmp_path, ending):
     act, script = ENDINGS[ending]
-    hold, store = Hold(), InMemorySessionStore()
+    hold, store = Hold(), MemoryStore()
     agent = make_agent(tmp_path, *script(hold), session_store=store, session_id=SESSION, max_iterations=4)
     act(agent, hold)
     messages = store.messages(SESSION)
@@ -154,7 +147,7 @@ def test_what_the_person_saw_of_an_answer_that_broke_off_is_in_the_history(tmp_p
 
 
 def test_a_cancel_while_tools_run_keeps_finished_results_and_answers_the_others(tmp_path, add_tool):
-    waiting, store = threading.Event(), InMemorySessionStore()
+    waiting, store = threading.Event(), MemoryStore()
 
     def waits(args, **kw):
         waiting.set()
@@ -199,7 +192,7 @@ def test_an_abandoned_turn_writes_nothing_more_and_the_next_turn_begins_at_once(
     assert store.messages(SESSION) == messages
     assert_well_formed(messages)
     assert "late" not in str(messages)
-    assert "refused tool" in store.journal
+    assert "refused tool" in store.log
 
 
 def test_a_replaced_turn_that_writes_during_its_successor_is_refused(tmp_path, store):
@@ -221,7 +214,7 @@ def test_a_replaced_turn_that_writes_during_its_successor_is_refused(tmp_path, s
 def test_a_turn_that_is_abandoned_while_it_begins_is_cancelled_and_leaves_nothing(tmp_path):
     agent = None
 
-    class AbandonedAtOnce(InMemorySessionStore):
+    class AbandonedAtOnce(MemoryStore):
         def begin_turn(self, session_id, turn_id):
             super().begin_turn(session_id, turn_id)
             agent.abandon()
@@ -233,7 +226,7 @@ def test_a_turn_that_is_abandoned_while_it_begins_is_cancelled_and_leaves_nothin
 
 
 def test_a_session_that_a_crash_left_in_the_middle_of_a_tool_goes_on(tmp_path):
-    store = InMemorySessionStore()
+    store = MemoryStore()
     store.create(SESSION, str(tmp_path))
     store.begin_turn(SESSION, "crashed")
     for message in (user_message("go"), assistant_message("", [tool_call("a", "todo", "{}")])):
@@ -281,7 +274,7 @@ def test_an_id_that_was_announced_in_an_answer_that_broke_off_is_not_given_again
     assert len(announced) == len(set(announced)) == 2
 
 
-class TroubleAt(InMemorySessionStore):
+class TroubleAt(MemoryStore):
     """Can store nothing any more from one moment on: the end of a turn, or its last message."""
 
     def __init__(self, moment):
@@ -298,12 +291,6 @@ class TroubleAt(InMemorySessionStore):
             self.why = "The disk is full."
         super().end_turn(session_id, turn_id, outcome, note)
 
-    def answer_left(self, session_id, turn_id):
-        return ""
-
-    def take_damage(self, session_id):
-        return ""
-
     def trouble(self, session_id):
         return self.why
 
@@ -315,68 +302,3 @@ def test_that_nothing_can_be_stored_is_told_once_in_the_turn_in_which_it_begins(
     result = agent.run_conversation("hi", callbacks=AgentCallbacks(status_callback=told.append))
     assert result["final_response"] == "Hello."
     assert told == [Status("storage", "The disk is full.")]
-
-
-class Full(InMemorySessionStore):
-    """Has no room before `stored` is set."""
-
-    def __init__(self):
-        super().__init__()
-        self.stored = threading.Event()
-
-    def is_full(self, session_id):
-        return not self.stored.is_set()
-
-    def trouble(self, session_id):
-        return "" if self.stored.is_set() else "The disk is full."
-
-
-def test_a_turn_of_which_too_much_waits_to_be_stored_waits_too_and_says_so(tmp_path):
-    store, told = Full(), list[Status]()
-    agent = make_agent(tmp_path, says("Hello."), session_store=store)
-
-    def listen(status):
-        told.append(status)
-        assert store.messages(agent.session_id) == []
-        store.stored.set()
-
-    result = agent.run_conversation("hi", callbacks=AgentCallbacks(status_callback=listen))
-    assert result["final_response"] == "Hello."
-    [status] = told
-    assert status.kind == "storage"
-    assert status.text.startswith("So much of this conversation waits to be saved")
-    assert "The disk is full." in status.text
-
-
-def test_a_turn_that_waits_for_room_can_be_cancelled(tmp_path):
-    store, token = Full(), CancelToken()
-    agent = make_agent(tmp_path, says("Hello."), session_store=store)
-    callbacks = AgentCallbacks(status_callback=lambda _: token.cancel())
-    result = agent.run_conversation("hi", callbacks=callbacks, token=token)
-    assert result["stop_reason"] == "cancelled"
-
-
-def test_a_full_queue_lets_the_turn_go_on_once_the_database_takes_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(write_queue, "MOST_BYTES", 1)
-    database = Database(tmp_path / "hermes-acp.db", patience=0.0)
-    store = SqliteSessionStore(database, rhythm=Rhythm(patience=0.0, retry=0.01, backlog=0.01))
-    store.create("s", str(tmp_path))
-    other = sqlite3.connect(database.path, isolation_level=None, check_same_thread=False)
-    other.execute("BEGIN IMMEDIATE")
-    agent = make_agent(tmp_path, says("Hello."), session_store=store, session_id="s")
-    told = []
-
-    def listen(status):
-        told.append(status.text)
-        if len(told) == 1:
-            other.execute("ROLLBACK")
-
-    try:
-        result = agent.run_conversation("hi", callbacks=AgentCallbacks(status_callback=listen))
-        assert result["final_response"] == "Hello."
-        assert told[0].startswith("So much of this conversation waits")
-        assert roles(store.messages("s")) == ["user", "assistant"]
-    finally:
-        other.close()
-        store.close()
-        database.close()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_core.providers.choice import Dialect, ModelFacts
-from agent_core.sessions.store import InMemorySessionStore
-from tests.support.agents import Ears, assert_well_formed
+from tests.support.agents import Ears, MemoryStore, assert_well_formed
 from tests.support.model_server import Reply, Status
 from tests.support.wire_agents import PROTOCOLS, wired
 
@@ -60,7 +59,7 @@ def test_a_format_that_is_not_sent_is_named_with_what_to_do(model_server, over):
 
 def test_after_a_change_of_models_the_one_that_hears_gets_what_the_other_could_not(model_server, over):
     model_server.add(Reply("a pity"), Reply("hello"))
-    session = {"session_store": InMemorySessionStore(), "session_id": "session"}
+    session = {"session_store": MemoryStore(), "session_id": "session"}
     over(wired(model_server.base_url), **session).run_conversation(prompt())
     over(wired(model_server.base_url, **HEARS), **session).chat("and now?")
     first, second = model_server.requests

@@ -1,4 +1,4 @@
-"""Agents for tests: a scripted model, a real workspace, a store that keeps a journal, and ears for every callback."""
+"""Agents for tests: a scripted model, a real workspace, a store that keeps a log, and ears for every callback."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from agent_core.callbacks import AgentCallbacks, CallFinished, CallOutput, CallR
 from agent_core.messages import Content, Message
 from agent_core.model_request.caller import Patience
 from agent_core.providers.base import Provider
-from agent_core.sessions.store import InMemorySessionStore
+from agent_core.sessions.database import MemoryDatabase
+from agent_core.sessions.store import SessionStore
 from agent_core.turn import ConversationResult
 from agent_core.workspace import local_workspace
 from tests.support.scripted_provider import Script, ScriptedProvider
@@ -52,22 +53,29 @@ def make_agent(
     )
 
 
-class JournalStore(InMemorySessionStore):
-    """Writes each stored message into a journal that the test's tools and scripts write into too."""
+class MemoryStore(SessionStore):
+    """A store in memory."""
+
+    def __init__(self) -> None:
+        super().__init__(MemoryDatabase(), background=False)
+
+
+class LoggedStore(MemoryStore):
+    """Writes each stored message into a log that the test's tools and scripts write into too."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.journal: list[str] = []
+        self.log: list[str] = []
 
     def append(self, session_id: str, turn_id: str, message: Message) -> bool:
         kept = super().append(session_id, turn_id, message)
         called = "+calls" if message.get("tool_calls") else ""
-        self.journal.append(f"{'stored' if kept else 'refused'} {message['role']}{called}")
+        self.log.append(f"{'stored' if kept else 'refused'} {message['role']}{called}")
         return kept
 
     def note(self, what: str) -> Callable[[], None]:
-        """A step of a script that writes into the journal."""
-        return lambda: self.journal.append(what)
+        """A step of a script that writes into the log."""
+        return lambda: self.log.append(what)
 
 
 @dataclass

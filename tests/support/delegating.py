@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.agent import AIAgent
+from agent_core.background_tasks import News
 from agent_core.messages import Message
-from agent_core.notifications import News
 from agent_core.providers.offline import OfflineProvider
 from agent_core.services import SessionServices
 from tests.support.agents import make_agent

@@ -15,7 +15,7 @@ from agent_core.sessions.checkpoints.undo import FileStep, Rewinder, RewindRepor
 from agent_core.sessions.checkpoints.versions import FileVersions, VersionLimits
 from agent_core.sessions.checkpoints.writer import CallHistory
 from agent_core.sessions.database import Database, pack
-from agent_core.sessions.sqlite_store import SqliteSessionStore
+from agent_core.sessions.store import SessionStore
 from tools.environments.local_files import LocalFileSystem
 from tools.ports import CommandSpec
 
@@ -39,7 +39,7 @@ class FileBench:
         self.now = time.time()
         self.database = Database(self.home / "hermes-acp.db", clock=lambda: self.now)
         self.blobs = BlobStore(self.home / "blobs")
-        self.store = SqliteSessionStore(self.database, background=False)
+        self.store = SessionStore(self.database, background=False)
         self.versions = FileVersions(self.database, self.blobs, self.store.note, limits)
         self.rewinder = Rewinder(self.database, self.blobs)
         self.turn = 0

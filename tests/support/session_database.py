@@ -13,7 +13,7 @@ from agent_core.errors import StoreError
 from agent_core.sessions.database import Database
 from agent_core.sessions.housekeeping import Rhythm
 from agent_core.sessions.leases import ProcessIdentity
-from agent_core.sessions.sqlite_store import SqliteSessionStore
+from agent_core.sessions.store import SessionStore
 from tests.support.clock import Clock
 
 
@@ -60,9 +60,9 @@ class Desk:
         self.database = FailingDatabase(self.path, clock=self.time)
         self.store = self.another_store()
 
-    def another_store(self, identity: ProcessIdentity | None = None) -> SqliteSessionStore:
+    def another_store(self, identity: ProcessIdentity | None = None) -> SessionStore:
         """One more on the same database, as another process would have it."""
-        return SqliteSessionStore(
+        return SessionStore(
             self.database,
             identity,
             rhythm=Rhythm(patience=self.patience, at_end=0.0),

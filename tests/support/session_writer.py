@@ -13,13 +13,13 @@ from pathlib import Path
 from agent_core.events import AgentText
 from agent_core.messages import assistant_message, user_message
 from agent_core.sessions.database import Database
-from agent_core.sessions.sqlite_store import SqliteSessionStore
+from agent_core.sessions.store import SessionStore
 
 
 def main() -> None:
     path, session, turns = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     database = Database(path)
-    store = SqliteSessionStore(database)
+    store = SessionStore(database)
     store.create(session, "/srv/project")
     trouble = 0
     for number in range(turns) if turns else itertools.count():

@@ -9,7 +9,7 @@ from typing import Any
 from agent_core.sessions.archive import SessionArchive
 from agent_core.sessions.database import Database
 from agent_core.sessions.records import KeptState, NewSession, Transcript
-from agent_core.sessions.sqlite_store import SqliteSessionStore
+from agent_core.sessions.store import SessionStore
 from tests.support.stored_sessions import create
 
 
@@ -24,7 +24,7 @@ def store_transcript(
     """Store the session with its turns in the home's database, all at the time `at`."""
     session = transcript.session
     database = Database(home / "hermes-acp.db", clock=lambda: at)
-    archive, store = SessionArchive(database), SqliteSessionStore(database)
+    archive, store = SessionArchive(database), SessionStore(database)
     try:
         create(archive.database, NewSession(session.id, session.cwd, session.roots, model=session.model))
         for turn in transcript.turns:

@@ -15,9 +15,8 @@ from agent_core.model_request.side_models import Completion
 from agent_core.providers.base import Usage
 from agent_core.services import SessionServices
 from agent_core.sessions.database import Database
-from agent_core.sessions.sqlite_store import SqliteSessionStore
-from agent_core.sessions.store import InMemorySessionStore
-from tests.support.agents import Ears, assert_well_formed, in_background
+from agent_core.sessions.store import SessionStore
+from tests.support.agents import Ears, MemoryStore, assert_well_formed, in_background
 from tests.support.foreign_engine import ForeignEngine
 from tests.support.model_server import Reply, Status, ToolCall
 from tests.support.wire_agents import pooled, wired
@@ -302,7 +301,7 @@ def test_a_memory_that_fails_does_not_keep_it_from_being_done(model_server, smal
 
 def test_another_process_sends_the_same_beginning(model_server, small, tmp_path):
     database = Database(tmp_path / "hermes-acp.db")
-    first = SqliteSessionStore(database, background=False)
+    first = SessionStore(database, background=False)
     agent = small(session_store=first)
     talk(agent, model_server, 8)
     services = services_with()
@@ -312,7 +311,7 @@ def test_another_process_sends_the_same_beginning(model_server, small, tmp_path)
     services.restore(kept, same_prompt=True)
     services.prefix = agent.services.prefix
     breaks = list(services.prefix.breaks)
-    second = SqliteSessionStore(database, background=False)
+    second = SessionStore(database, background=False)
     services.engine.threshold = 1.0
     talk(small(session_store=second, session_id=agent.session_id, services=services), model_server, 1, 8)
     assert services.compaction == before
@@ -366,7 +365,7 @@ def test_what_is_turned_off_is_not_done_by_itself(model_server, over, protocol):
     assert services.compaction is None
 
 
-class _Unreadable(InMemorySessionStore):
+class _Unreadable(MemoryStore):
     """Forgets compressions when the test says so, as a database does that cannot be read."""
 
     fails = False

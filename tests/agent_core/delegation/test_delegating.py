@@ -12,7 +12,7 @@ from agent_core.delegation.settings import DelegationSettings
 from agent_core.providers.base import Finished, TextDelta, Usage, UsageReport
 from agent_core.services import SessionServices
 from agent_core.settings.sections import DelegationPart
-from tests.support.agents import Ears, JournalStore, in_background, make_agent
+from tests.support.agents import Ears, LoggedStore, in_background, make_agent
 from tests.support.delegating import delegates, delegating_agent, told
 from tests.support.scripted_provider import Hold, says, uses
 from tests.support.waiting import wait_until
@@ -359,10 +359,10 @@ def test_what_is_said_of_the_tool_follows_the_settings_and_stays_the_same_in_a_s
 
 
 def test_a_child_s_messages_are_stored_as_a_session_of_its_own_before_they_are_acted_on(tmp_path):
-    store = JournalStore()
+    store = LoggedStore()
     agent = delegating_agent(tmp_path, session_store=store)
     agent.run_conversation(delegates("say hi"))
-    assert store.journal == [
+    assert store.log == [
         "stored user",
         "stored assistant+calls",
         "stored user",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from agent_core.background_tasks import News
 from agent_core.messages import text_of
-from agent_core.notifications import News
 from tests.support.agents import Ears, assert_well_formed, make_agent, roles
 from tests.support.scripted_provider import says, uses
 from tests.support.waiting import wait_until

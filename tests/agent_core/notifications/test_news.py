@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_core.notifications import MOST_WAITING, News, NewsBox
+from agent_core.background_tasks import News
+from agent_core.notifications import MOST_WAITING, NewsBox
 
 
 def _news(source: str = "proc_1") -> News:

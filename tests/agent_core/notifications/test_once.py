@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+from agent_core.background_tasks import News
 from agent_core.messages import Message, injected_message
-from agent_core.notifications import Backgrounds, News
+from agent_core.notifications import Backgrounds
 from tests.support.each import each
 from tests.support.session_database import Desk
 

@@ -7,27 +7,28 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.notifications import Backgrounds, News
-from agent_core.sessions.sqlite_store import SqliteSessionStore
+from agent_core.background_tasks import News
+from agent_core.notifications import Backgrounds
+from agent_core.sessions.store import SessionStore
 from tests.support.session_database import Desk
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Iterator[SqliteSessionStore]:
+def kept(tmp_path: Path) -> Iterator[SessionStore]:
     desk = Desk(tmp_path / "hermes-acp.db")
     desk.store.create("s", "/srv/project")
     yield desk.store
     desk.close()
 
 
-def test_a_live_session_has_one_background(kept: SqliteSessionStore) -> None:
+def test_a_live_session_has_one_background(kept: SessionStore) -> None:
     process = Backgrounds(kept)
 
     assert process.of("s") is process.of("s")
     assert process.of("s") is not process.of("another")
 
 
-def test_what_ran_when_the_process_died_is_lost_and_that_is_news_once(kept: SqliteSessionStore) -> None:
+def test_what_ran_when_the_process_died_is_lost_and_that_is_news_once(kept: SessionStore) -> None:
     Backgrounds(kept).of("s").tasks.begin("process", "p1", "make test")
 
     for _ in range(2):  # as often as processes die before anybody is told
@@ -39,7 +40,7 @@ def test_what_ran_when_the_process_died_is_lost_and_that_is_news_once(kept: Sqli
     assert [each.id for each in kept.news("s")] == [news.id]
 
 
-def test_whoever_only_looks_makes_no_news(kept: SqliteSessionStore) -> None:
+def test_whoever_only_looks_makes_no_news(kept: SessionStore) -> None:
     Backgrounds(kept).of("s").tasks.begin("process", "p1", "make test")
     outside = Backgrounds(kept)
 
@@ -49,14 +50,14 @@ def test_whoever_only_looks_makes_no_news(kept: SqliteSessionStore) -> None:
     assert kept.news("s") == []
 
 
-def test_what_nobody_delivered_waits_in_the_next_process(kept: SqliteSessionStore) -> None:
+def test_what_nobody_delivered_waits_in_the_next_process(kept: SessionStore) -> None:
     news = News("p1", "ended", "make test ended", "exit code 0")
     Backgrounds(kept).of("s").news.put(news)
 
     assert Backgrounds(kept).of("s").news.waiting() == (news,)
 
 
-def test_what_runs_when_its_session_is_closed_is_stopped_and_told_later(kept: SqliteSessionStore) -> None:
+def test_what_runs_when_its_session_is_closed_is_stopped_and_told_later(kept: SessionStore) -> None:
     process = Backgrounds(kept)
     process.of("s").tasks.begin("process", "p1", "serve")
     process.end("s", "the session was closed")
@@ -67,7 +68,7 @@ def test_what_runs_when_its_session_is_closed_is_stopped_and_told_later(kept: Sq
     assert [news.source for news in after.news.waiting()] == ["p1"]
 
 
-def test_the_end_of_the_process_ends_what_runs_in_all_sessions(kept: SqliteSessionStore) -> None:
+def test_the_end_of_the_process_ends_what_runs_in_all_sessions(kept: SessionStore) -> None:
     process = Backgrounds(kept)
     process.of("s").tasks.begin("process", "p1", "serve")
     process.of("elsewhere")
@@ -77,7 +78,7 @@ def test_the_end_of_the_process_ends_what_runs_in_all_sessions(kept: SqliteSessi
     assert process.live("s") is None
 
 
-def test_a_sub_agent_that_was_waited_for_is_lost_with_its_call_and_no_news(kept: SqliteSessionStore) -> None:
+def test_a_sub_agent_that_was_waited_for_is_lost_with_its_call_and_no_news(kept: SessionStore) -> None:
     board = Backgrounds(kept).of("s").tasks
     board.begin("delegation", "agent-1", "Look", tells=False)
     board.begin("delegation", "agent-2", "Test")
@@ -91,7 +92,7 @@ def test_a_sub_agent_that_was_waited_for_is_lost_with_its_call_and_no_news(kept:
 
 
 def test_a_sub_agent_that_was_waited_for_is_no_news_either_when_its_session_is_closed(
-    kept: SqliteSessionStore,
+    kept: SessionStore,
 ) -> None:
     process = Backgrounds(kept)
     process.of("s").tasks.begin("delegation", "agent-1", "Look", tells=False)
@@ -102,7 +103,7 @@ def test_a_sub_agent_that_was_waited_for_is_no_news_either_when_its_session_is_c
 
 
 def test_what_had_ended_when_the_process_died_is_as_it_ended_though_only_its_news_was_stored(
-    kept: SqliteSessionStore,
+    kept: SessionStore,
 ) -> None:
     Backgrounds(kept).of("s").tasks.begin("delegation", "agent-1", "Look")
     news = News("agent-1", "ended", "A sub-agent is done: Look", "It is well.", outcome="done")

@@ -1,50 +1,31 @@
-"""What every session store must do."""
+"""What a session store does, in memory as in a file."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
 from agent_core.compaction.engine import Compaction
 from agent_core.errors import UnknownSession
 from agent_core.messages import assistant_message, user_message
-from agent_core.sessions.database import Database
+from agent_core.sessions.database import Database, MemoryDatabase
 from agent_core.sessions.records import KeptState
-from agent_core.sessions.sqlite_store import SqliteSessionStore
-from agent_core.sessions.store import InMemorySessionStore, SessionStore
+from agent_core.sessions.store import SessionStore
 from tests.support.agents import in_background
 
 HELLO = user_message("hello")
 
 
-def _in_memory(home: Path) -> Iterator[SessionStore]:
-    yield InMemorySessionStore()
-
-
-def _in_a_database(home: Path) -> Iterator[SessionStore]:
-    database = Database(home / "hermes-acp.db")
-    store = SqliteSessionStore(database)
+@pytest.fixture(params=["in memory", "in a file"])
+def store(request, tmp_path) -> Iterator[SessionStore]:
+    database = MemoryDatabase() if request.param == "in memory" else Database(tmp_path / "hermes-acp.db")
+    store = SessionStore(database)
+    store.create("s", "/src")
     yield store
     store.close()
     database.close()
-
-
-IMPLEMENTATIONS: dict[str, Callable[[Path], Iterator[SessionStore]]] = {
-    "in memory": _in_memory,
-    "in a database": _in_a_database,
-}
-
-
-@pytest.fixture(params=IMPLEMENTATIONS)
-def store(request, tmp_path) -> Iterator[SessionStore]:
-    made = IMPLEMENTATIONS[request.param](tmp_path)
-    store = next(made)
-    store.create("s", "/src")
-    yield store
-    assert next(made, None) is None
 
 
 def test_a_new_session_is_empty(store):
@@ -133,14 +114,6 @@ def test_a_released_session_takes_nothing_from_its_turn_and_releasing_twice_is_f
     store.create("s", "/src")
     assert not store.append("s", "t1", HELLO)
     assert store.messages("s") == []
-
-
-def test_a_session_in_memory_is_gone_with_its_release():
-    store = InMemorySessionStore()
-    store.create("s", "/src")
-    store.release("s")
-    with pytest.raises(UnknownSession):
-        store.messages("s")
 
 
 def test_withdrawn_messages_are_not_shown_and_what_follows_them_is(store):

@@ -184,8 +184,8 @@ def test_a_session_that_another_program_prompts_is_kept_and_told(home, run):
     store_transcript(home, small("bbbbbbbb22"), at=time.time())
     holder = (
         "import sys; from pathlib import Path; from agent_core.sessions.database import Database\n"
-        "from agent_core.sessions.sqlite_store import SqliteSessionStore\n"
-        "SqliteSessionStore(Database(Path(sys.argv[1]))).take_lease('aaaaaaaa11')\n"
+        "from agent_core.sessions.store import SessionStore\n"
+        "SessionStore(Database(Path(sys.argv[1]))).take_lease('aaaaaaaa11')\n"
         "print('held', flush=True); sys.stdin.read()"
     )
     with Terminal([sys.executable, "-c", holder, str(home / "hermes-acp.db")]) as other:

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.background_tasks import TaskInfo
+from agent_core.background_tasks import News, TaskInfo
 from agent_core.errors import StoreError
 from agent_core.messages import injected_message
-from agent_core.notifications import News
-from agent_core.sessions.sqlite_store import SqliteSessionStore
+from agent_core.sessions.store import SessionStore
 from tests.support.session_database import Desk
 
 FULL = StoreError("The disk is full.", "full")
@@ -27,7 +26,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def kept(desk: Desk) -> SqliteSessionStore:
+def kept(desk: Desk) -> SessionStore:
     return desk.store
 
 
@@ -35,7 +34,7 @@ def _telling(*news: News) -> dict[str, object]:
     return {**injected_message("news"), "news": [each.id for each in news]}
 
 
-def test_news_come_back_as_they_were(kept: SqliteSessionStore) -> None:
+def test_news_come_back_as_they_were(kept: SessionStore) -> None:
     first, second = (
         News("p1", "ended", "ended", "exit \ud800 1" * 500, 10.0),
         News("p2", "matched", "m", "line", 11.0),
@@ -48,7 +47,7 @@ def test_news_come_back_as_they_were(kept: SqliteSessionStore) -> None:
     assert kept.news("another") == []
 
 
-def test_a_message_takes_the_news_that_it_tells_out_of_the_store(desk: Desk, kept: SqliteSessionStore) -> None:
+def test_a_message_takes_the_news_that_it_tells_out_of_the_store(desk: Desk, kept: SessionStore) -> None:
     told, waits = News("p1", "ended", "a", "a"), News("p2", "ended", "b", "b")
     kept.keep_news("s", told)
     kept.keep_news("s", waits)
@@ -59,7 +58,7 @@ def test_a_message_takes_the_news_that_it_tells_out_of_the_store(desk: Desk, kep
     assert desk.store.messages("s")[0]["news"] == [told.id]
 
 
-def test_news_whose_message_is_not_stored_stay(desk: Desk, kept: SqliteSessionStore) -> None:
+def test_news_whose_message_is_not_stored_stay(desk: Desk, kept: SessionStore) -> None:
     told = News("p1", "ended", "a", "a")
     kept.keep_news("s", told)
     desk.store.begin_turn("s", "t")
@@ -73,7 +72,7 @@ def test_news_whose_message_is_not_stored_stay(desk: Desk, kept: SqliteSessionSt
     assert kept.news("s") == []
 
 
-def test_news_of_a_turn_that_was_replaced_stay(desk: Desk, kept: SqliteSessionStore) -> None:
+def test_news_of_a_turn_that_was_replaced_stay(desk: Desk, kept: SessionStore) -> None:
     told = News("p1", "ended", "a", "a")
     kept.keep_news("s", told)
     desk.store.begin_turn("s", "t")
@@ -83,7 +82,7 @@ def test_news_of_a_turn_that_was_replaced_stay(desk: Desk, kept: SqliteSessionSt
     assert kept.news("s") == [told]
 
 
-def test_a_task_is_stored_as_it_is_last(kept: SqliteSessionStore) -> None:
+def test_a_task_is_stored_as_it_is_last(kept: SessionStore) -> None:
     running = TaskInfo("p1", "process", "make test", "running", 10.0)
     kept.keep_task("s", running)
     before = kept.tasks("s")
@@ -92,7 +91,7 @@ def test_a_task_is_stored_as_it_is_last(kept: SqliteSessionStore) -> None:
     assert (before, kept.tasks("s")) == ([running], [DONE])
 
 
-def test_old_tasks_that_are_over_are_forgotten_and_what_runs_is_not(kept: SqliteSessionStore) -> None:
+def test_old_tasks_that_are_over_are_forgotten_and_what_runs_is_not(kept: SessionStore) -> None:
     kept.keep_task("s", TaskInfo("server", "process", "serve", "running", 1.0))
     for number in range(60):
         kept.keep_task("s", TaskInfo(f"p{number}", "process", "true", "done", 10.0 + number, 99.0))
@@ -101,7 +100,7 @@ def test_old_tasks_that_are_over_are_forgotten_and_what_runs_is_not(kept: Sqlite
     assert (names[0], names[-1], len(names)) == ("server", "p59", 51)
 
 
-def test_what_cannot_be_stored_ends_nothing(desk: Desk, kept: SqliteSessionStore) -> None:
+def test_what_cannot_be_stored_ends_nothing(desk: Desk, kept: SessionStore) -> None:
     desk.database.fails_before = FULL
     kept.keep_task("s", DONE)
     kept.keep_news("s", News("p1", "ended", "a", "a"))
@@ -110,14 +109,14 @@ def test_what_cannot_be_stored_ends_nothing(desk: Desk, kept: SqliteSessionStore
     assert (kept.tasks("s"), kept.news("s")) == ([], [])
 
 
-def test_what_a_deleted_session_still_tells_is_not_stored(kept: SqliteSessionStore) -> None:
+def test_what_a_deleted_session_still_tells_is_not_stored(kept: SessionStore) -> None:
     kept.keep_task("gone", DONE)
     kept.keep_news("gone", News("p1", "ended", "a", "a"))
 
     assert (kept.tasks("gone"), kept.news("gone")) == ([], [])
 
 
-def test_a_damaged_row_hides_no_other(desk: Desk, kept: SqliteSessionStore) -> None:
+def test_a_damaged_row_hides_no_other(desk: Desk, kept: SessionStore) -> None:
     kept.keep_task("s", DONE)
     kept.keep_task("s", TaskInfo("p2", "delegation", "look", "lost", 11.0))
     kept.keep_news("s", News("p1", "ended", "a", "a"))

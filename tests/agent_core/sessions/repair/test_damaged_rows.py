@@ -17,7 +17,7 @@ from agent_core.sessions.archive import SessionArchive
 from agent_core.sessions.damaged_rows import damaged_rows, set_aside
 from agent_core.sessions.database import Database, pack
 from agent_core.sessions.repair import examine, repair
-from agent_core.sessions.sqlite_store import SqliteSessionStore
+from agent_core.sessions.store import SessionStore
 from tests.support.filled_database import fill
 
 BROKEN = "CAST(x'7b80' AS TEXT)"
@@ -102,7 +102,7 @@ def test_a_damaged_column_of_one_session_hides_no_session_and_is_repaired(path, 
     repair(path)
     assert examine(path).problems == []
     database = Database(path)
-    store = SqliteSessionStore(database, background=False)
+    store = SessionStore(database, background=False)
     for session in ("session-000", "session-001", "session-002"):
         assert SessionArchive(database).get(session).updated_at >= 0
         store.begin_turn(session, f"new {session}")
@@ -160,7 +160,7 @@ def test_whichever_bit_of_a_row_flips_the_session_can_be_read_or_the_file_is_reb
         found = examine(path)
         if found.remedy != "rebuild":
             database = Database(path)
-            store = SqliteSessionStore(database, background=False)
+            store = SessionStore(database, background=False)
             for session in [session for (session,) in read(database, "SELECT id FROM sessions")]:
                 store.begin_turn(session, "new")
                 assert all("role" in message for message in store.messages(session))
@@ -191,7 +191,7 @@ ROUND = [
 @pytest.mark.parametrize("lost", [2, 3, 4, 5])
 def test_calls_keep_their_results_and_results_their_calls(tmp_path, lost):
     database = Database(tmp_path / "hermes-acp.db")
-    store = SqliteSessionStore(database, background=False)
+    store = SessionStore(database, background=False)
     store.create("s", "/srv")
     store.begin_turn("s", "t")
     store.journal("s", "t").record(AgentText("t-message-1", "x"))
@@ -212,7 +212,7 @@ def test_calls_keep_their_results_and_results_their_calls(tmp_path, lost):
 
 def test_what_cannot_be_set_aside_is_told_as_damage(tmp_path):
     database = Database(tmp_path / "hermes-acp.db")
-    store = SqliteSessionStore(database, background=False)
+    store = SessionStore(database, background=False)
     store.create("s", "/srv")
     store.begin_turn("s", "t")
     store.append("s", "t", user_message("hello"))
@@ -221,7 +221,7 @@ def test_what_cannot_be_set_aside_is_told_as_damage(tmp_path):
         connection.execute("UPDATE messages SET body = '{'")
     with contextlib.closing(sqlite3.connect(database.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        waiting = SqliteSessionStore(Database(database.path, patience=0.05), background=False)
+        waiting = SessionStore(Database(database.path, patience=0.05), background=False)
         with pytest.raises(StoreError, match="damaged"):
             waiting.messages("s")
         other.execute("ROLLBACK")

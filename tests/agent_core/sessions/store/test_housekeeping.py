@@ -8,9 +8,8 @@ from agent_core.errors import StoreError
 from agent_core.events import AgentText
 from agent_core.messages import user_message
 from agent_core.sessions.database import Database, unpack
-from agent_core.sessions.housekeeping import Ticker
 from agent_core.sessions.leases import LEASE
-from agent_core.sessions.sqlite_store import SqliteSessionStore
+from agent_core.sessions.store import SessionStore
 from tests.support.session_database import Desk
 from tests.support.waiting import wait_until
 
@@ -189,7 +188,7 @@ def test_after_a_quiet_second_the_log_is_moved_into_the_database(desk):
 
 def test_the_stores_own_thread_writes_streamed_text_and_ends_with_the_store(tmp_path):
     database = Database(tmp_path / "hermes-acp.db")
-    store = SqliteSessionStore(database)
+    store = SessionStore(database)
     store.create("s", "/srv/project")
     assert not _housekeepers()
     journal = store.journal("s", "t1")
@@ -199,31 +198,6 @@ def test_the_stores_own_thread_writes_streamed_text_and_ends_with_the_store(tmp_
     store.close()
     assert not _housekeepers()
     database.close()
-
-
-def test_a_ticker_sleeps_until_it_is_woken():
-    ticked = threading.Semaphore(0)
-    ticker = Ticker(ticked.release)
-    for _ in range(3):
-        ticker.wake(0)
-        assert ticked.acquire(timeout=5)
-    assert not ticked.acquire(blocking=False)
-    ticker.close()
-    ticker.wake(0)
-    assert not _housekeepers()
-
-
-def test_a_ticker_ticks_again_when_its_work_is_due():
-    ticked = threading.Semaphore(0)
-
-    def tick() -> float | None:
-        ticked.release()
-        return 0.001
-
-    ticker = Ticker(tick)
-    ticker.wake(0)
-    assert all(ticked.acquire(timeout=5) for _ in range(5))
-    ticker.close()
 
 
 def _housekeepers() -> list[threading.Thread]:

@@ -19,7 +19,7 @@ from agent_core.messages import user_message
 from agent_core.sessions import leases
 from agent_core.sessions.leases import ProcessIdentity, holder_of, is_alive
 from agent_core.sessions.records import KeptState
-from agent_core.sessions.sqlite_store import PATIENCE
+from agent_core.sessions.store import PATIENCE
 from tests.support.each import each
 from tests.support.session_database import Desk
 
@@ -108,8 +108,8 @@ HOLDING = """
 import sys
 from pathlib import Path
 from agent_core.sessions.database import Database
-from agent_core.sessions.sqlite_store import SqliteSessionStore
-store = SqliteSessionStore(Database(Path(sys.argv[1])), background=False)
+from agent_core.sessions.store import SessionStore
+store = SessionStore(Database(Path(sys.argv[1])), background=False)
 store.begin_turn("s", "t1")
 print(store.identity.host, flush=True)
 sys.stdin.readline()

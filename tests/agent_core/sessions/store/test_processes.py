@@ -10,7 +10,7 @@ import pytest
 
 from agent_core.messages import user_message
 from agent_core.sessions.database import Database, unpack
-from agent_core.sessions.sqlite_store import SqliteSessionStore
+from agent_core.sessions.store import SessionStore
 from tests.support.session_database import Desk
 
 ROOT = Path(__file__).parents[4]
@@ -50,7 +50,7 @@ def test_what_a_killed_process_acknowledged_is_there_and_its_lease_is_taken_over
     told += [line.strip() for line in process.stdout if line.endswith("\n")]
 
     database = Database(path)
-    store = SqliteSessionStore(database)
+    store = SessionStore(database)
     store.begin_turn("s", "next")  # nobody has waited for the process yet: it is in the process table
     process.communicate()
     texts = [str(message["content"]) for message in store.messages("s")]

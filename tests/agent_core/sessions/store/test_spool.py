@@ -12,19 +12,18 @@ from typing import Any
 
 import pytest
 
-from agent_core.background_tasks import TaskInfo
+from agent_core.background_tasks import News, TaskInfo
 from agent_core.compaction.engine import Compaction
 from agent_core.errors import StoreError
 from agent_core.events import AgentText, SaidText, ToolRequested, UserSaid
 from agent_core.messages import injected_message, user_message
-from agent_core.notifications import News
 from agent_core.providers.base import Usage
 from agent_core.providers.pricing import Spent
 from agent_core.sessions.checkpoints.blobs import BlobStore
 from agent_core.sessions.checkpoints.versions import FileVersions
 from agent_core.sessions.database import unpack
 from agent_core.sessions.records import KeptState, NewSession
-from agent_core.sessions.sqlite_store import Unsaved
+from agent_core.sessions.store import Unsaved
 from tests.support.session_database import Desk
 from tools.context import TodoItem
 from tools.ports import CommandSpec

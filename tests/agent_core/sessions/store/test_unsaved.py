@@ -12,7 +12,6 @@ from agent_core.errors import SessionInUse, StoreError, UnknownSession
 from agent_core.events import AgentText
 from agent_core.messages import assistant_message, user_message
 from agent_core.providers.pricing import Spent
-from agent_core.sessions import write_queue
 from agent_core.sessions.database import unpack
 from agent_core.sessions.records import KeptState, NewSession
 from tests.support.session_database import Desk
@@ -141,15 +140,6 @@ def test_commits_of_unknown_outcome_again_and_again_store_everything_once(desk):
     assert stored(desk) == [*map(str, range(20)), "last"]
     assert desk.rows("SELECT count(*) FROM messages WHERE hidden = 'withdrawn'") == [(20,)]
     assert desk.rows("SELECT count(*) FROM turns") == [(1,)]
-
-
-def test_a_long_backlog_is_stored_in_pieces_and_whole(desk):
-    with desk.locked():
-        desk.store.begin_turn("s", "t1")
-        say(desk, *map(str, range(1000)))
-    desk.clock.now += 1
-    say(desk, "last")
-    assert stored(desk) == [*map(str, range(1000)), "last"]
 
 
 def test_a_new_session_without_any_database_goes_on_in_memory(tmp_path):
@@ -307,43 +297,6 @@ def test_the_end_of_a_turn_is_tried_even_where_a_message_failed_a_moment_ago(des
         say(desk, "one")
     desk.store.end_turn("s", "t1", "end_turn")
     assert stored(desk) == ["one"]
-
-
-@pytest.fixture
-def small(monkeypatch):
-    """A session is full with a few messages."""
-    monkeypatch.setattr(write_queue, "MOST_BYTES", 4000)
-    return "x" * 900  # which is not compressed
-
-
-def test_a_session_of_which_very_much_waits_is_full_until_it_is_stored(desk, small):
-    desk.store.begin_turn("s", "t1")
-    desk.database.fails_before = BROKEN
-    for _ in range(3):
-        assert not desk.store.is_full("s")
-        say(desk, small)
-    say(desk, small)
-    assert desk.store.is_full("s")
-    assert not desk.store.is_full("another")
-    desk.database.fails_before = None
-    desk.clock.now += 3
-    desk.store.tick()
-    assert not desk.store.is_full("s")
-    assert len(stored(desk)) == 4
-
-
-@pytest.mark.parametrize("ended", [True, False])
-def test_what_a_turn_has_shown_counts_too(desk, small, ended):
-    desk.store.begin_turn("s", "t1")
-    desk.database.fails_before = BROKEN
-    for number in range(5):
-        desk.store.journal("s", "t1").record(AgentText(f"m{number}", small))
-    if ended:
-        desk.store.end_turn("s", "t1", "end_turn")
-    else:
-        desk.store.write_journal("s", "t1")
-    assert desk.store.is_full("s")
-    desk.database.fails_before = None
 
 
 def test_what_can_never_be_stored_keeps_nothing_else_from_it_and_is_told(desk, caplog):

@@ -260,18 +260,6 @@ def test_turns_of_many_sessions_at_once_are_all_stored(tmp_path):
     desk.close()
 
 
-def test_the_compression_in_effect_is_known_though_the_database_cannot_be_read_any_more(desk):
-    desk.store.begin_turn("s", "t1")
-    desk.store.append("s", "t1", HELLO)
-    assert desk.store.compact("s", "t1", SHORT)
-    assert desk.store.compaction("s") == SHORT
-    desk.store.end_turn("s", "t1", "end_turn")
-    desk.path.unlink()
-    desk.path.mkdir()
-    desk.store.begin_turn("s", "t2")
-    assert desk.store.compaction("s") == SHORT
-
-
 @pytest.mark.parametrize("outcome", ["cancelled", ""])
 def test_a_turn_that_was_broken_off_is_looked_at_by_the_next(desk, outcome):
     desk.store.begin_turn("s", "t1")
