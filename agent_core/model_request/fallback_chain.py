@@ -73,66 +73,52 @@ class Route:
         return choice if self.windows is None else self.windows.fitted(choice)
 
 
-@dataclass(slots=True)
 class TurnRoute:
-    """Where one turn stands on its route. Used by the turn's worker alone."""
+    """Where one turn stands on its route. Used by the turn's worker alone.
 
-    _route: Route
-    _token: CancelToken
-    _position: int = 0
-    _ready: bool = False
-    _at_end: bool = False
-    _key: str | None = None
-    _credential: Credential | None = None
-    problem: str = ""
-    """Why a sign-in could not be renewed."""
-    _refreshed: set[int] = field(default_factory=set)
-    _spent: set[str] = field(default_factory=set)
-    _choice: ModelChoice | None = None
-    _provider: Provider | None = None
+    Attributes:
+        choice: the model to ask now, with the key to use and the window that it has.
+        lessons: what was learned of the models' servers.
+        problem: why a sign-in could not be renewed.
+    """
+
+    def __init__(self, route: Route, token: CancelToken) -> None:
+        self.lessons = route.lessons
+        self.problem = ""
+        self._route = route
+        self._token = token
+        self._ready = self._at_end = self._may_rest = False
+        self._credential: Credential | None = None
+        self._refreshed: set[int] = set()
+        self._spent: set[str] = set()
+        self._stand(0, route.members[0].choice)
 
     def make_ready(self) -> bool:
-        """Take the first model's key, once; True if that model is passed over because its keys rest.
+        """Before each question: take the first model's key, once; True if that model is passed over because its keys
+        rest.
 
         Raises:
             AuthRequired: no model can be asked before the person signs in again.
         """
         if self._ready:
+            self._look()
             return False
         self._ready = True
-        members = range(len(self._route.members))
-        if self._stand_at_one_of(members, even_cooling=False) or self._stand_at_one_of(members, even_cooling=True):
+        if self._stand_at_one_of(range(len(self._route.members))):
             return self._position > 0
         self._position = 0
         raise AuthRequired(self._member.bearer.problem if self._member.bearer is not None else "")
 
     @property
-    def choice(self) -> ModelChoice:
-        """The model to ask now, with the key to use and the window that it has now."""
-        return self._route.fitted(self._keyed())
-
-    @property
     def served(self) -> ServedWindow | None:
         """What the model's server has said of its window."""
-        return None if self._route.windows is None else self._route.windows.of(self._keyed())
-
-    def _keyed(self) -> ModelChoice:
-        if self._choice is None:
-            member = self._member
-            keyed = self._ready and (member.pool is not None or member.bearer is not None)
-            self._choice = member.choice.with_key(self._key) if keyed else member.choice
-        return self._choice
-
-    @property
-    def lessons(self) -> Lessons:
-        """What was learned of the models' servers."""
-        return self._route.lessons
+        return None if self._route.windows is None else self._route.windows.of(self._keyed)
 
     @property
     def provider(self) -> Provider:
         """The connection to it."""
         if self._provider is None:
-            self._provider = self._route.connect(self._keyed())
+            self._provider = self._route.connect(self._keyed)
         return self._provider
 
     @property
@@ -143,20 +129,24 @@ class TurnRoute:
     def worked(self) -> None:
         """The model answered."""
         if self._route.windows is not None:
-            self._route.windows.answered(self._keyed())
+            self._route.windows.answered(self._keyed)
+            self._look()
         self._refreshed.discard(self._position)
         self._spent.clear()
-        if self._member.pool is not None and self._credential is not None:
+        if self._may_rest and self._member.pool is not None and self._credential is not None:
             self._member.pool.served(self._credential)
+            self._may_rest = False
 
     def failed(self, failure: ClassifiedError) -> None:
         """The model failed: its key rests where that helps. The only key rests only if the server said how long."""
+        self._look()
         pool = self._member.pool
         if pool is None or self._credential is None or not failure.should_rotate_credential:
             return
         self._spent.add(self._credential.id)
         if pool.others(self._credential) or failure.retry_after is not None:
             pool.failed(self._credential, failure.reason, failure.retry_after)
+            self._may_rest = True
 
     def can_refresh(self) -> bool:
         """Whether a renewed token has not been tried yet."""
@@ -166,10 +156,10 @@ class TurnRoute:
         """Renew the token; False if there is no other one."""
         self._refreshed.add(self._position)
         bearer = self._member.bearer
-        renewed = bearer.refreshed(self._key or "", self._token.is_set) if bearer is not None else None
+        renewed = bearer.refreshed(self._keyed.api_key or "", self._token.is_set) if bearer is not None else None
         self.problem = "" if bearer is None or renewed else bearer.problem
-        self._key = renewed or self._key
-        self._choice = self._provider = None
+        if renewed is not None:
+            self._stand(self._position, self._keyed.with_key(renewed))
         return renewed is not None
 
     def can_rotate(self) -> bool:
@@ -179,7 +169,7 @@ class TurnRoute:
 
     def rotate(self) -> None:
         """Use another key."""
-        self._take_key(even_cooling=True, without=self._spent)
+        self._take_key(self._position, even_cooling=True, without=self._spent)
 
     def can_fall_back(self) -> bool:
         """Whether there is another model that has not turned out to be out of reach."""
@@ -187,39 +177,38 @@ class TurnRoute:
 
     def fall_back(self) -> bool:
         """Go on to the next model that can be asked; False, and nothing changes, if there is none."""
-        before = (self._position, self._key, self._credential)
-        later = range(self._position + 1, len(self._route.members))
-        if self._stand_at_one_of(later, even_cooling=False) or self._stand_at_one_of(later, even_cooling=True):
+        self._at_end = not self._stand_at_one_of(range(self._position + 1, len(self._route.members)))
+        if not self._at_end:
             self._spent.clear()
-            return True
-        self._position, self._key, self._credential = before
-        self._choice = self._provider = None
-        self._at_end = True
-        return False
+        return not self._at_end
 
-    def _stand_at_one_of(self, positions: Sequence[int], *, even_cooling: bool) -> bool:
-        for position in positions:
-            self._position = position
-            if self._take_key(even_cooling=even_cooling):
-                return True
-        return False
+    def _stand_at_one_of(self, positions: Sequence[int]) -> bool:
+        return any(self._take_key(place, even_cooling=cooling) for cooling in (False, True) for place in positions)
 
-    def _take_key(self, *, even_cooling: bool, without: Collection[str] = ()) -> bool:
-        member = self._member
-        self._choice = self._provider = None
+    def _take_key(self, position: int, *, even_cooling: bool, without: Collection[str] = ()) -> bool:
+        """Stand at a model, where it has a key to use; else nothing changes."""
+        member, credential = self._route.members[position], None
+        keyed = member.choice
         if member.bearer is not None:
-            self._credential = None
-            self._key = member.bearer.current(self._token.is_set)
-            return self._key is not None
-        if member.pool is None:
-            self._key = self._credential = None
-            return True
-        self._credential = member.pool.take(even_cooling=even_cooling, without=without)
-        if self._credential is None:
-            return False
-        member.pool.used(self._credential)
-        self._key = self._credential.key
+            if (key := member.bearer.current(self._token.is_set)) is None:
+                return False
+            keyed = keyed.with_key(key)
+        elif member.pool is not None:
+            if (credential := member.pool.take(even_cooling=even_cooling, without=without)) is None:
+                return False
+            keyed = keyed.with_key(credential.key)
+        self._credential, self._may_rest = credential, even_cooling
+        self._stand(position, keyed)
         return True
+
+    def _stand(self, position: int, keyed: ModelChoice) -> None:
+        self._position, self._keyed = position, keyed
+        self._provider: Provider | None = None
+        self._look()
+
+    def _look(self) -> None:
+        """Follow what is known of the model's window."""
+        self.choice = self._route.fitted(self._keyed)
 
     @property
     def _member(self) -> Member:

@@ -173,7 +173,7 @@ class ModelChoice:
 
     def with_key(self, key: str | None) -> Self:
         """The same model with another key."""
-        return replace(self, api_key=key)
+        return self if key == self.api_key else replace(self, api_key=key)
 
     def wrote(self, message: Message) -> Sequence[dict[str, object]]:
         """The sealed items of `message` if this very model wrote it, else none."""

@@ -104,16 +104,16 @@ class ProviderRecord:
         """The same with another record of one key."""
         return replace(self, keys={**self.keys, key_id: record})
 
-    def updated_by(self, other: ProviderRecord | None) -> ProviderRecord:
+    def updated_by(self, other: ProviderRecord) -> ProviderRecord:
         """Both records as one: of each key the newer."""
-        if other is None:
-            return self
         newer = {name: key for name, key in other.keys.items() if key.touched >= self.key(name).touched}
         return ProviderRecord(other.last or self.last, {**self.keys, **newer})
 
 
-def provider_from(entry: object) -> ProviderRecord:
-    """The record in a JSON value; what cannot be understood counts as not there."""
+def _record(content: Mapping[str, Any], provider: str) -> ProviderRecord:
+    """A provider's record in the content of a file; what cannot be understood counts as not there."""
+    providers = content.get("providers")
+    entry = providers.get(provider) if isinstance(providers, dict) else None
     if not isinstance(entry, dict):
         return ProviderRecord()
     last, keys = entry.get("last"), entry.get("keys")
@@ -123,7 +123,7 @@ def provider_from(entry: object) -> ProviderRecord:
     )
 
 
-def provider_entry(record: ProviderRecord, previous: object) -> dict[str, Any]:
+def _provider_entry(record: ProviderRecord, previous: object) -> dict[str, Any]:
     """The JSON value of a record, with the fields of `previous` that this version does not know."""
     before = previous if isinstance(previous, dict) else {}
     keys = before.get("keys")
@@ -135,7 +135,7 @@ def provider_entry(record: ProviderRecord, previous: object) -> dict[str, Any]:
     }
 
 
-def without_stale(providers: Mapping[str, Any], now: float) -> dict[str, Any]:
+def _without_stale(providers: Mapping[str, Any], now: float) -> dict[str, Any]:
     """The providers' JSON values without keys that are stale, and without providers that have no other."""
     kept = {}
     for name, entry in providers.items():
@@ -301,7 +301,8 @@ class PoolState:
         if self._file is None:
             return unsaved or ProviderRecord()
         try:
-            return _record(self._file.read(), provider).updated_by(unsaved)
+            stored = _record(self._file.read(), provider)
+            return stored if unsaved is None else stored.updated_by(unsaved)
         except SharedFileError as problem:
             self._log(problem)
             return unsaved or ProviderRecord()
@@ -324,14 +325,14 @@ class PoolState:
 
     def _write(self, file: SharedFile, provider: str, change: Change) -> ProviderRecord:
         with file.locked(self._lock_timeout) as draft:
-            providers = _providers(draft.content)
+            providers = _fields(draft.content.get("providers"))
             records = {name: _record(draft.content, name).updated_by(self._unsaved[name]) for name in self._unsaved}
             before = records.get(provider) or _record(draft.content, provider)
             records[provider] = change(before)
             if records[provider] == before and not self._unsaved:
                 return before
-            entries = {name: provider_entry(record, providers.get(name)) for name, record in records.items()}
-            draft.content["providers"] = without_stale({**providers, **entries}, self._clock())
+            entries = {name: _provider_entry(record, providers.get(name)) for name, record in records.items()}
+            draft.content["providers"] = _without_stale({**providers, **entries}, self._clock())
             draft.save()
             return records[provider]
 
@@ -341,15 +342,6 @@ class PoolState:
             log.warning("Which keys rest is remembered by this process alone: %s", problem)
 
 
-def _providers(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = content.get("providers")
-    return found if isinstance(found, dict) else {}
-
-
-def _record(content: Mapping[str, Any], provider: str) -> ProviderRecord:
-    return provider_from(_providers(content).get(provider))
-
-
 # Several keys of one provider: which one is used now, and which ones rest.
 
 
@@ -357,8 +349,8 @@ class CredentialPool:
     """The keys of one provider. Safe for threads; pools over one state know of each other's failures.
 
     A request is made in this order: `take`; where that gives None, the next model is asked instead of waiting; where
-    there is no next model, `take(even_cooling=True)`, since the user may have topped the account up meanwhile. Then
-    `used`, and after the answer `served` or `failed`.
+    there is no next model, `take(even_cooling=True)`, since the user may have topped the account up meanwhile. After
+    a failure `failed`, and after the answer of a key that may have rested `served`.
 
     Args:
         keys: in the user's order; repeated and empty ones count once and not at all. Without keys the pool always
@@ -386,7 +378,7 @@ class CredentialPool:
         return len(self._all)
 
     def take(self, *, even_cooling: bool = False, without: Collection[str] = ()) -> Credential | None:
-        """The key to use now, by the strategy; None while all rest.
+        """The key to use now, by the strategy, for one request more; None while all rest.
 
         Args:
             even_cooling: while all rest, the one whose rest ends first.
@@ -398,7 +390,9 @@ class CredentialPool:
         chosen = self._next_in_turn(without) if in_turn else self._chosen(self._record(), without)
         if chosen is None and even_cooling:
             record = self._record()
-            return min(self._all, key=lambda credential: self._remaining(record, credential))
+            chosen = min(self._all, key=lambda credential: self._remaining(record, credential))
+        if chosen is not None and self._strategy == "least_used" and len(self._all) > 1:
+            self._count(chosen)
         return chosen
 
     def others(self, than: Credential) -> bool:
@@ -409,11 +403,7 @@ class CredentialPool:
         """True when a key that is not among `tried` can be used now."""
         return any(credential.id not in tried for credential in self._usable(self._record()))
 
-    def used(self, credential: Credential) -> None:
-        """A request is made with the key."""
-        if self._strategy != "least_used" or len(self._all) < 2 or credential.id not in self._ids:  # noqa: PLR2004
-            return
-
+    def _count(self, credential: Credential) -> None:
         def count(record: ProviderRecord) -> ProviderRecord:
             key = record.key(credential.id)
             return record.with_key(credential.id, replace(key, uses=key.uses + 1, touched=self._clock()))
@@ -471,12 +461,15 @@ class CredentialPool:
     def _remaining(self, record: ProviderRecord, credential: Credential) -> float:
         return remaining(record.key(credential.id), self._clock(), self._key_set)
 
-    def _usable(self, record: ProviderRecord) -> list[Credential]:
+    def _usable(self, record: ProviderRecord) -> Sequence[Credential]:
+        if not record.keys:
+            return self._all
         return [credential for credential in self._all if not self._remaining(record, credential)]
 
     def _chosen(self, record: ProviderRecord, without: Collection[str] = ()) -> Credential | None:
         usable = self._usable(record)
-        usable = [credential for credential in usable if credential.id not in without] or usable
+        if without:
+            usable = [credential for credential in usable if credential.id not in without] or usable
         return STRATEGIES[self._strategy](self._all, usable, record) if usable else None
 
     def _next_in_turn(self, without: Collection[str] = ()) -> Credential | None:

@@ -157,8 +157,11 @@ class Lessons:
 
     def of(self, choice: ModelChoice) -> Sequence[Lesson]:
         """What was learned of a model's server and is not forgotten."""
+        stored = self._stored()
+        if not stored and not self._own:
+            return ()
         key, now = _key(choice), self._clock()
-        found = {**_times(self._stored(), key), **self._own.get(key, {})}
+        found = {**_times(stored, key), **self._own.get(key, {})}
         return [Lesson(name, until) for name, until in sorted(found.items()) if now < until <= now + LASTING]
 
     def adapted(self, choice: ModelChoice, others: Iterable[str] = ()) -> ModelChoice:

@@ -246,7 +246,7 @@ class Windows:
         self._ask = ask or ask_server
         self._clock = clock
         self._wait = wait
-        self._known: dict[tuple[str, str], _Known] = {}
+        self._known: dict[tuple[str, ...], _Known | None] = {}
         self._lock = threading.Lock()
 
     def begin(self, choice: ModelChoice) -> None:
@@ -254,19 +254,18 @@ class Windows:
 
         One elsewhere that says nothing of its window is not asked again: that would only count against its limits.
         """
-        if may_be_asked(choice):
-            known = self._of(choice)
-            says_nothing = known.window is not None and known.window.loaded and known.window.tokens is None
-            if known.asked_at is not None and says_nothing and not is_local(choice.base_url):
-                return
-            if known.asked_at is None or self._clock() - known.asked_at > _OLD_AFTER:
-                self._look(choice, known)
+        if (known := self._of(choice)) is None:
+            return
+        says_nothing = known.window is not None and known.window.loaded and known.window.tokens is None
+        if known.asked_at is not None and says_nothing and not is_local(choice.base_url):
+            return
+        if known.asked_at is None or self._clock() - known.asked_at > _OLD_AFTER:
+            self._look(choice, known)
 
     def fitted(self, choice: ModelChoice) -> ModelChoice:
         """The same with its server's window. An answer that is on its way is waited for a moment, once."""
-        if not may_be_asked(choice):
+        if (known := self._of(choice)) is None:
             return choice
-        known = self._of(choice)
         if known.asked_at is None:
             self._look(choice, known)
         if not known.asking.is_set() and not known.waited:
@@ -277,22 +276,26 @@ class Windows:
 
     def answered(self, choice: ModelChoice) -> None:
         """Ask again where the server could not say it before the model was loaded."""
-        if not may_be_asked(choice):
+        if (known := self._of(choice)) is None:
             return
-        known = self._of(choice)
         if (known.window is None or not known.window.loaded) and known.after_answers < _MOST_AFTER_ANSWERS:
             known.after_answers += 1
             self._look(choice, known)
 
     def of(self, choice: ModelChoice) -> ServedWindow | None:
         """What its server has said."""
-        with self._lock:
-            known = self._known.get(_key(choice))
+        known = self._of(choice)
         return None if known is None else known.window
 
-    def _of(self, choice: ModelChoice) -> _Known:
+    def _of(self, choice: ModelChoice) -> _Known | None:
+        """What is known of the model at its server; None where nobody asks that."""
+        if choice.context_length is not None:
+            return None
+        key = choice.provider, choice.api_mode, choice.base_url, choice.model
         with self._lock:
-            return self._known.setdefault(_key(choice), _Known())
+            if key not in self._known:
+                self._known[key] = _Known() if may_be_asked(choice) else None
+            return self._known[key]
 
     def _look(self, choice: ModelChoice, known: _Known) -> None:
         with self._lock:
@@ -375,10 +378,6 @@ class _Getter:
 def headers_of(choice: ModelChoice) -> dict[str, str]:
     """What a question to the server of `choice` about itself is sent with: its key goes where requests send it."""
     return {"Accept": "application/json", **dict(choice.headers), **key_header(choice)}
-
-
-def _key(choice: ModelChoice) -> tuple[str, str]:
-    return choice.base_url, choice.model
 
 
 def _root(base_url: str) -> str:

@@ -64,9 +64,13 @@ class SharedFile:
         """
         with self._cache_lock:
             try:
-                stamp = _stamp(self._path)
-                if stamp is None or stamp != self._stamp:
-                    self._content, self._stamp = self._load(self._path), stamp
+                facts = self._path.stat()
+                stamp = facts.st_mtime_ns, facts.st_size, facts.st_ino
+                if stamp != self._stamp:
+                    is_young = time.time_ns() - facts.st_mtime_ns < _CLOCK_TICK
+                    self._content, self._stamp = self._load(self._path), None if is_young else stamp
+            except (FileNotFoundError, NotADirectoryError):
+                return {}
             except OSError as problem:
                 raise unusable(self._path, "read", problem, SharedFileError) from problem
             except ValueError:
@@ -136,17 +140,6 @@ class SharedFile:
                 sync_directory(target.parent)
         except OSError as problem:
             raise unusable(self._path, "written", problem, SharedFileError) from problem
-
-
-def _stamp(path: Path) -> tuple[int, ...] | None:
-    """What changes when the file does; None where it is missing or so young that it could change unseen."""
-    try:
-        facts = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    if time.time_ns() - facts.st_mtime_ns < _CLOCK_TICK:
-        return None
-    return facts.st_mtime_ns, facts.st_size, facts.st_ino
 
 
 def _parsed(data: bytes) -> dict[str, Any]:

@@ -120,7 +120,6 @@ def test_pools_over_one_state_know_of_each_other_and_providers_do_not(pool):
 @pytest.mark.parametrize("keys", [(), ("",)])
 def test_a_provider_without_keys_is_always_asked_without_one(pool, keys):
     empty = pool(*keys, strategy="round_robin")
-    empty.used(NO_KEY)
     empty.failed(NO_KEY, "auth")
     empty.served(NO_KEY)
     assert empty.take() == empty.take(even_cooling=True) == NO_KEY == Credential(None, "none")
@@ -144,7 +143,7 @@ def test_taking_from_one_key_or_filling_first_writes_nothing(home, clock):
     for number, (strategy, keys) in enumerate([("round_robin", ["k"]), ("least_used", ["k"]), ("fill_first", "kl")]):
         path = home / f"{number}.json"
         pool = CredentialPool("openai", keys, strategy, PoolState(path, clock), clock)
-        pool.used(pool.take())
+        pool.take()
         pool.served(pool.take())
         assert not path.exists()
 
@@ -155,7 +154,6 @@ def test_no_key_reaches_file_or_log(home, clock, caplog):
     keys = CredentialPool("openai", [A.key, B.key], "least_used", PoolState(path, clock), clock)
     for reason in ("auth", "rate_limit"):
         credential = keys.take()
-        keys.used(credential)
         keys.failed(credential, reason)
     shown = path.read_text(encoding="utf-8") + caplog.text
     assert A.id in shown

@@ -33,7 +33,6 @@ state = PoolState(Path(path), lock_timeout=30)
 pool = CredentialPool("openai", ["key-a", "key-b", "key-c"], strategy, state)
 for _ in range(int(times)):
     credential = pool.take()
-    pool.used(credential)
     print(credential.key)
 """
 HOLD = """

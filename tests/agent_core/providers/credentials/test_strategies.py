@@ -29,7 +29,6 @@ def taken(pool: CredentialPool, times: int) -> list[str]:
     keys = []
     for _ in range(times):
         credential = pool.take()
-        pool.used(credential)
         keys.append(credential.key)
     return keys
 
