@@ -91,7 +91,9 @@ class TurnRoute:
         self._credential: Credential | None = None
         self._refreshed: set[int] = set()
         self._spent: set[str] = set()
-        self._stand(0, route.members[0].choice)
+        self._provider: Provider | None = None
+        self._position, self._keyed = 0, route.members[0].choice
+        self.choice = route.fitted(self._keyed)
 
     def make_ready(self) -> bool:
         """Before each question: take the first model's key, once; True if that model is passed over because its keys
@@ -202,8 +204,7 @@ class TurnRoute:
         return True
 
     def _stand(self, position: int, keyed: ModelChoice) -> None:
-        self._position, self._keyed = position, keyed
-        self._provider: Provider | None = None
+        self._position, self._keyed, self._provider = position, keyed, None
         self._look()
 
     def _look(self) -> None:
