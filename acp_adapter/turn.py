@@ -42,7 +42,6 @@ from agent_core.turn import ConversationResult, StopReason, TurnUsage
 from agent_core.workspace import CallIdentity
 from tools.approval.actions import Action
 from tools.context import ToolContext
-from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
@@ -451,10 +450,7 @@ class PromptTurn:
                 raise
             self._begin_early()
             wanted = SecretWanted(missing.title, missing.variable, missing.file, missing.page)
-            try:
-                answer = questions.ask_secret(wanted, self.ticket.token)
-            except ToolInterrupted as stop:
-                raise TurnInterrupted from stop
+            answer = questions.ask_secret(wanted, self.ticket.token)
             if answer.outcome != "answered":
                 raise
         return self._make_agent()

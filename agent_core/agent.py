@@ -22,11 +22,18 @@ from agent_core.compaction.compactor import with_engine
 from agent_core.delegation.settings import DelegationSettings
 from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted, public_text
 from agent_core.guardrails import Repeats
-from agent_core.hooks.session_hooks import TurnHooks
-from agent_core.injected_messages import catch_up, notes_beside, tell_undelivered, tell_unused
+from agent_core.injected_messages import (
+    begin_hooks,
+    catch_up,
+    hear_prompt_hooks,
+    hooks_say,
+    notes_beside,
+    tell_undelivered,
+    tell_unused,
+)
 from agent_core.loop import Aim, Target, TurnLoop
-from agent_core.memory.session_memory import TurnMemory
-from agent_core.messages import INTERRUPTED_TURN, Content, Message, closing, holds_others_words
+from agent_core.memory.session_memory import recall, tell_troubles
+from agent_core.messages import INTERRUPTED_TURN, Content, Message, closing, holds_others_words, text_of
 from agent_core.model_request.fallback_chain import Route
 from agent_core.notifications import follow, open_turn
 from agent_core.prompt.layers import PromptSettings, session_prompt
@@ -37,7 +44,6 @@ from agent_core.services import SessionServices
 from agent_core.sessions.database import MemoryDatabase
 from agent_core.sessions.store import SessionStore
 from agent_core.stop_reasons import Ending
-from agent_core.telemetry.exporter import NoTrace, TurnTrace, begin_trace
 from agent_core.turn import ConversationResult, Turn, TurnHistory, never_begun
 from agent_core.verification import forbids_checks
 from agent_core.workspace import Workspace, local_workspace
@@ -45,6 +51,7 @@ from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.batch.trajectories import Runs
+    from agent_core.telemetry.spans import TurnSpans
     from tools.context import Delegation
 
 
@@ -156,7 +163,6 @@ class AIAgent:
             workspace=self.workspace,
             services=self.services,
             aim=self._aim,
-            platform=platform,
             toolsets=tuple(enabled_toolsets),
             disabled=(*disabled_toolsets, *(name for one in lacking for name in one.missing_tools())),
             settings=self._settings,
@@ -176,7 +182,7 @@ class AIAgent:
         self.begun = ""  # the id of the turn that was begun last
         # The running turn, as the session's activity knows it.
         self._began = 0
-        self._trace: TurnTrace = NoTrace()
+        self._trace: TurnSpans | None = None
 
     def _own_route(self, choice: ModelChoice) -> Route:
         route = Route.single(choice, self.provider)
@@ -288,8 +294,10 @@ class AIAgent:
             self.session_store.begin_turn(self.session_id, turn_id)
             self.begun = turn_id
             self._began = self.services.activity.begin()
-            self._trace = begin_trace(self.services.tracing, self.session_id, turn_id)
-            callbacks = self._trace.heard(self.services.activity.heard(callbacks or self.callbacks))
+            callbacks = self.services.activity.heard(callbacks or self.callbacks)
+            if self.services.tracing is not None:
+                self._trace = self.services.tracing.begin(self.session_id, turn_id)
+                callbacks = self._trace.heard(callbacks)
             if not self.workspace.ready(turn_id, self._token, callbacks):
                 outcome = "cancelled"
                 return never_begun(self.messages, self.model, turn_id)
@@ -312,8 +320,9 @@ class AIAgent:
     def _wind_up(self, turn_id: str, turn: Turn | None, system: str | None, stop: str, why: Exception | None) -> None:
         """The turn is over: it can store nothing more, and whoever must know is told."""
         self.services.activity.end(self._began)
-        trace, self._trace = self._trace, NoTrace()
-        trace.end(turn, stop, why)
+        if self._trace is not None:
+            self._trace.end(turn, stop, why)
+            self._trace = None
         note = public_text(why)
         if self.begun == turn_id or stop == "error":
             self.session_store.end_turn(self.session_id, turn_id, stop, note)
@@ -379,6 +388,8 @@ class AIAgent:
             planned=route,
             route=route.begin(self._token or CancelToken()),
             callbacks=callbacks,
+            hooks=self.workspace.hooks,
+            platform=self.platform,
             keeps=partial(self.session_store.compact, self.session_id, turn_id) if given is None else None,
             repeats=Repeats(self._settings.guardrails, self._only_reads),
             renew=None if system_message else lambda: self._renewed_prompt(callbacks),
@@ -395,22 +406,28 @@ class AIAgent:
 
     def _run(self, turn: Turn, content: Content | None, complete: Callable[[], Content] | None) -> ConversationResult:
         ending = Ending(turn, self.services)
-        hooks = TurnHooks(self.workspace.hooks, turn, self.platform)
+        memory, prompt = None if content is None else self.services.memory, text_of(content or "")
         try:
-            hooks.begin()
+            said = begin_hooks(turn)
             if turn.keeps is not None:
-                catch_up(turn, hooks)
+                catch_up(turn)
             turn.history.close_earlier()
-            if content is not None:
-                hooks.prompt(content)
-            memory = TurnMemory(None if content is None else self.services.memory, turn, content or "")
+            said = hooks_say(said, "" if content is None else hear_prompt_hooks(turn, content))
+            if memory is not None:
+                memory.begin_turn(prompt)
             note = notes_beside(self.services, self.workspace)
-            if open_turn(turn, self.services.news, content, complete, lambda: memory.beside(hooks.beside(note))):
+
+            def beside() -> str:
+                return "\n\n".join(filter(None, ("" if memory is None else recall(memory, turn), said, note)))
+
+            if open_turn(turn, self.services.news, content, complete, beside):
                 turn.loose_ends.wanted = self._settings.verify_on_stop
                 turn.loose_ends.checks_wanted = not forbids_checks(content or "")
                 tell_unused(turn, content or "")
                 stop, text = self._loop.run(turn, ending)
-                memory.over(text)
+                if memory is not None:
+                    memory.end_turn(prompt, text)
+                    tell_troubles(memory, turn)
             else:
                 stop, text = "end_turn", ""
         except TurnInterrupted:
@@ -422,7 +439,7 @@ class AIAgent:
             turn.history.close_off(f"[This turn failed: {problem.public}]")
             raise
         finally:
-            hooks.end()
+            turn.hooks.end_turn()
             self.services.told = len(turn.history.messages)
             self.session_store.keep(self.session_id, self.services.kept())
         return ending.result(stop, text)

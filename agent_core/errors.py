@@ -26,6 +26,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from tools.errors import ToolInterrupted
+
 _UNAUTHORIZED = 401
 _UNEXPECTED = "Something went wrong inside the agent; its log has the details."
 
@@ -177,8 +179,8 @@ class ModelFailed(ProviderError):
         self.reason = reason
 
 
-class TurnInterrupted(Exception):  # control flow, not a failure
-    """The turn was cancelled while the agent worked on it."""
+TurnInterrupted = ToolInterrupted
+"""The turn was cancelled or is over: one exception, whether the agent or a tool finds out."""
 
 
 def public_text(problem: BaseException | None) -> str:

@@ -17,10 +17,9 @@ from agent_core.callbacks import AgentCallbacks, Status, Step
 from agent_core.cancel import CancelToken
 from agent_core.compaction.session_compaction import CompressionListeners, SessionCompression, TurnCompression
 from agent_core.compaction.view import shown
-from agent_core.errors import AuthRequired, ModelFailed, TurnInterrupted
+from agent_core.errors import AuthRequired, ModelFailed
 from agent_core.guardrails import with_warning
-from agent_core.hooks.session_hooks import TurnHooks
-from agent_core.injected_messages import inject, pass_on, show_unread
+from agent_core.injected_messages import ask_hooked, hooks_want, inject, pass_on, show_unread
 from agent_core.mcp.names import PREFIX as MCP_PREFIX
 from agent_core.messages import Message, ToolCall, injected_message, parse_arguments, tool_call, tool_message
 from agent_core.model_request.caller import Asker
@@ -38,7 +37,6 @@ from agent_core.turn import STOP, StopReason, Turn
 from agent_core.verification import Nudge
 from agent_core.workspace import Workspace
 from tools.context import Delegation, DelegationLimits, describing
-from tools.errors import ToolInterrupted
 from tools.files.seen import FilesSeen
 from tools.light_dataclass import dataclass
 from tools.result import ToolResult
@@ -135,7 +133,6 @@ class TurnLoop:
     """Runs the turns of one agent. It knows nothing of the agent, so that both are gone as soon as nobody has them.
 
     Attributes:
-        platform: where the person is, as hooks are told.
         toolsets, disabled: which tools the model is told of.
         context_files: what is set about rules files, for those of sub-folders.
         delegation: who has sub-agents work for a turn.
@@ -146,7 +143,6 @@ class TurnLoop:
     workspace: Workspace
     services: SessionServices
     aim: Aim
-    platform: str
     toolsets: tuple[str, ...]
     disabled: tuple[str, ...]
     settings: AgentSettings
@@ -158,11 +154,8 @@ class TurnLoop:
         """Run the turn: why it stopped, and the answer's text."""
         answered = self._answer(turn, ending)
         if (copied := self.workspace.copied) is not None and self._may_have_changed_files(turn):
-            try:
-                files = self.workspace.files(turn.token)
-                copied.end(self.workspace.approvals, files, turn.id, turn.token, turn.callbacks)
-            except ToolInterrupted as stop:
-                raise TurnInterrupted from stop
+            files = self.workspace.files(turn.token)
+            copied.end(self.workspace.approvals, files, turn.id, turn.token, turn.callbacks)
         return answered
 
     def _may_have_changed_files(self, turn: Turn) -> bool:
@@ -204,7 +197,7 @@ class TurnLoop:
         self._use_tools(turn, reply, notes)
         if all(call["function"]["name"] in PROGRAMMATIC for call in reply.tool_calls):
             turn.budget.refund()
-        if pass_on(turn, self._hooks(turn), turn.steering.take()) or self._tell_news(turn):
+        if pass_on(turn, turn.steering.take()) or self._tell_news(turn):
             turn.repeats.begin_anew()
         if turn.repeats.halted:
             return ending.in_a_circle(turn.repeats.halted)
@@ -217,7 +210,6 @@ class TurnLoop:
         self._remember(turn, asker, reply)
         inject(
             turn,
-            self._hooks(turn),
             _UNREAD.format(problem=reply.unread_problem.rstrip(".")),
             "The model has written a tool call into its text that cannot be read: it is asked to send it again.",
         )
@@ -228,26 +220,23 @@ class TurnLoop:
             return False
         if turn.history.messages[-1].get("content") == _SPEAK:
             return False
-        inject(turn, self._hooks(turn), _SPEAK, "The model ended without a word: it is asked for an answer.")
+        inject(turn, _SPEAK, "The model ended without a word: it is asked for an answer.")
         return True
 
     def _goes_on(self, turn: Turn, reply: Reply) -> bool:
         """Whether the model, which wants to end with an answer that is stored by now, is told something first."""
         if reply.finish in {"stop", "unknown"} and (nudge := self._nudge(turn, reply)) is not None:
-            inject(turn, self._hooks(turn), nudge.text, nudge.told)
+            inject(turn, nudge.text, nudge.told)
             return True
-        if wanted := self._hooks(turn).must_go_on(reply):
-            inject(turn, self._hooks(turn), wanted, "A hook of yours wants more: the model goes on.")
+        if wanted := hooks_want(turn, reply):
+            inject(turn, wanted, "A hook of yours wants more: the model goes on.")
             return True
         while words := self._last_words(turn):
-            if pass_on(turn, self._hooks(turn), words):
+            if pass_on(turn, words):
                 return True
         if words is not None:
             self._tell_news(turn)
         return words is not None
-
-    def _hooks(self, turn: Turn) -> TurnHooks:
-        return TurnHooks(self.workspace.hooks, turn, self.platform)
 
     def _sum_up(self, turn: Turn, asker: Asker, ending: Ending) -> tuple[StopReason, str]:
         """The budget is spent: one more request, for words alone."""
@@ -332,7 +321,7 @@ class TurnLoop:
     def _ask(self, turn: Turn, asker: Asker) -> Reply:
         self.services.activity.turn("waiting_for_model", turn.route.choice.name)
         began = time.time()
-        reply = self._hooks(turn).ask(asker.ask)
+        reply = ask_hooked(turn, asker.ask)
         if reply.finish == "oversized":
             reply = replace(reply, text=f"{reply.text}\n\n[{_OVERSIZED}]".lstrip())
             if turn.callbacks.status_callback is not None:

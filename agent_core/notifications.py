@@ -326,9 +326,9 @@ def deliver(turn: Turn, box: NewsBox, note: str = "", *, told_person: bool = Fal
     Raises:
         TurnInterrupted: another turn has taken this one's place; the news still wait.
     """
-    news = fitting(box.waiting())
-    if not news:
+    if not (waiting := box.waiting()):
         return False
+    news = fitting(waiting)
     message = injected_message("\n\n".join(part for part in (told(news, box.missed), note) if part))
     message["news"] = [each.id for each in news]
     turn.history.remember(message)

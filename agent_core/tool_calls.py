@@ -372,10 +372,7 @@ class ToolRunner:
     def _run_one(self, call: _Call) -> ToolResult:
         if self._token.is_set():
             raise TurnInterrupted
-        try:
-            result = self._dispatch(call)
-        except ToolInterrupted as stop:
-            raise TurnInterrupted from stop
+        result = self._dispatch(call)
         entry = self._workspace.tools.get(call.name)
         by_others = entry is not None and entry.untrusted and not result.denied
         if by_others or result.untrusted or result.has_fenced:
@@ -530,8 +527,6 @@ class NestedCalls:
             runner = self._make_runner(self, parent, token, maker.seen, self._refusal)
             with maker.order.entered(runner.planned(source), token):
                 ((_, result),) = runner.run((source,))
-        except TurnInterrupted as stop:
-            raise ToolInterrupted from stop
         finally:
             forget()
         self._see(source, result, maker)

@@ -14,6 +14,7 @@ from agent_core.cancel import CancelToken
 from agent_core.compaction.engine import Compaction
 from agent_core.errors import TurnInterrupted
 from agent_core.guardrails import Repeats
+from agent_core.hooks.session_hooks import SessionHooks
 from agent_core.messages import (
     INTERRUPTED_TURN,
     Content,
@@ -31,7 +32,6 @@ from agent_core.sessions.records import PromptLeft
 from agent_core.sessions.store import SessionStore
 from agent_core.verification import LooseEnds
 from tools.approval.approvals import Approvals
-from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 
 # What a turn came to.
@@ -230,19 +230,22 @@ class TurnHistory:
 
     def close_off(self, note: str) -> None:
         """Make the history end well: open calls get a result, the assistant has the last word."""
-        for message in closing(self.messages, note, self.broken_off):
+        self._close(closing(self.messages, note, self.broken_off))
+        self.broken_off = ""
+
+    def _close(self, messages: Sequence[Message]) -> None:
+        for message in messages:
             if self.store.append(self.session_id, self.turn_id, message):
                 self.messages.append(message)
-        self.broken_off = ""
 
     def close_earlier(self) -> None:
         """The same at the turn's begin: an earlier one may have been left in the middle."""
-        self._recall_broken_off()
-        self.close_off(INTERRUPTED_TURN)
+        self._close(self._closing_earlier())
 
-    def _recall_broken_off(self) -> None:
-        if closing(self.messages, INTERRUPTED_TURN):
-            self.broken_off = self.store.answer_left(self.session_id, self.turn_id)
+    def _closing_earlier(self) -> list[Message]:
+        if not closing(self.messages, INTERRUPTED_TURN):
+            return []
+        return closing(self.messages, INTERRUPTED_TURN, self.store.answer_left(self.session_id, self.turn_id))
 
     def catch_up(self, left: PromptLeft, beside: str) -> None:
         """Tell the model what was said in a turn that ended before it was told, in front of all that this one says.
@@ -253,10 +256,11 @@ class TurnHistory:
         Raises:
             TurnInterrupted: another turn has taken this one's place.
         """
-        self._recall_broken_off()
-        messages = [*closing(self.messages, INTERRUPTED_TURN, self.broken_off), user_message(left.content, beside)]
-        self.broken_off = ""
-        messages.append(assistant_message(INTERRUPTED_TURN))
+        messages = [
+            *self._closing_earlier(),
+            user_message(left.content, beside),
+            assistant_message(INTERRUPTED_TURN),
+        ]
         for message in messages:
             self._mark(message)
         if not self.store.tell_left(self.session_id, self.turn_id, left, messages):
@@ -304,8 +308,6 @@ def remember_prompt(
     """
     try:
         content = content if complete is None else complete()
-    except ToolInterrupted as stop:
-        raise TurnInterrupted from stop
     finally:
         history.remember(user_message(content, note()))
 
@@ -316,6 +318,7 @@ class Turn:
 
     Attributes:
         task_id: names the turn's work for tools.
+        platform: where the person is, as hooks are told.
         system: the system prompt.
         planned: the route that `route` was begun on.
         cost: US dollars so far; None once a price or a count was not known.
@@ -338,6 +341,8 @@ class Turn:
     planned: Route
     route: TurnRoute
     callbacks: AgentCallbacks
+    hooks: SessionHooks
+    platform: str
     keeps: Callable[[Compaction], bool] | None = None
     usage: TurnUsage = field(default_factory=no_usage)
     cost: float | None = 0.0

@@ -380,6 +380,7 @@ class Toolbox:
 
     def extra(self) -> Sequence[ToolEntry]:
         """The tools beside the registry's, by name."""
-        return sorted(
-            (entry for entry in self._extra() if registry.get(entry.name) is None), key=lambda entry: entry.name
+        extra = self._extra()
+        return extra and sorted(
+            (entry for entry in extra if registry.get(entry.name) is None), key=lambda entry: entry.name
         )

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from acp_adapter.commands.command import AsPrompt, Desk, SlashCommand, Told, Typed, code, plain
-from agent_core.errors import RequestError, TurnInterrupted
+from agent_core.errors import RequestError
 from agent_core.sessions.titles import clean_title
-from tools.errors import ToolError, ToolInterrupted
+from tools.errors import ToolError
 from tools.light_dataclass import dataclass
 from tools.result import reason_of
 
@@ -289,10 +289,7 @@ def _made_by_server(server: str, prompt: OfferedPrompt, typed: Typed, desk: Desk
     arguments = _arguments(typed, prompt.arguments)
     if servers is None:
         raise RequestError(f"The MCP server {server} is not in this session any more.")
-    try:
-        result = servers.prompt(server, prompt.name, arguments, desk.token)
-    except ToolInterrupted as stop:
-        raise TurnInterrupted from stop
+    result = servers.prompt(server, prompt.name, arguments, desk.token)
     if result.failed:
         raise RequestError(
             f"/{typed.command.name} could not be used: {reason_of(result.text)} Nothing was sent to the model."

@@ -227,10 +227,7 @@ class Rewinding:
     def _without_unsaved(self, plan: RewindPlan, token: CancelToken) -> tuple[RewindPlan, tuple[FileOutcome, ...]]:
         """The plan without the steps that would change a file under the editor's unsaved text, and those steps."""
         changing = [step for step in plan.steps if step.action != "nothing"]
-        try:
-            looked = hindrances([step.path for step in changing], self._session.workspace.files(token))
-        except ToolInterrupted as stop:
-            raise TurnInterrupted from stop
+        looked = hindrances([step.path for step in changing], self._session.workspace.files(token))
         self.editor_was_silent = looked.is_silent
         again = _AGAIN[plan.kind]
         kept = tuple(

@@ -207,17 +207,15 @@ class HookSessions:
             settings = self._config.load().settings.hooks
         except SettingsError:  # it is told where the settings are needed; no turn comes so far
             settings = HooksPart()
-        found = (
-            *self._commands(settings, "config.yaml", {}),
-            *self._plugins.hooks(),
-            *(hook for status in project.loaded for hook in status.offers.hooks),
-            *self._of_project(project),
-        )
-        return HookSet(found, settings.may_allow, settings.max_continues)
+        found = list(self._plugins.hooks())
+        if settings.commands:
+            found = [*self._commands(settings, "config.yaml", {}), *found]
+        if project.brings_something:
+            found += [hook for status in project.loaded for hook in status.offers.hooks]
+            found += self._of_project(project)
+        return HookSet(tuple(found), settings.may_allow, settings.max_continues)
 
     def _commands(self, settings: HooksPart, where: str, extra: Mapping[str, str]) -> Iterator[Hook]:
-        if not settings.commands:
-            return
         from agent_core.hooks.command_hooks import CommandRunner, command_hooks  # noqa: PLC0415 - for those who have some
 
         runner = CommandRunner(self._guardian, self._variables, extra)

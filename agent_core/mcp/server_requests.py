@@ -20,7 +20,6 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent_core.cancel import CancelToken
-from agent_core.errors import TurnInterrupted
 from agent_core.mcp.offers import told_blocks
 from agent_core.mcp.specs import ServerSpec
 from agent_core.messages import Message
@@ -439,7 +438,7 @@ def grant(wish: Wish, spec: ServerSpec, behalf: Behalf | None, sampler: Sampler 
             wish.answer(_sampled(wish, spec, behalf, sampler))
     except (NoForm, Denied) as problem:
         wish.refuse(str(problem))
-    except (ToolInterrupted, TurnInterrupted):
+    except ToolInterrupted:
         wish.refuse("The call is over.")
     except Exception:  # what a server sends may be anything
         log.exception("a wish of MCP server %s could not be granted", spec.name)

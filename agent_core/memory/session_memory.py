@@ -15,7 +15,6 @@ from agent_core.cancel import CancelToken
 from agent_core.events import SessionEvent, ToolFinished
 from agent_core.memory.provider import MakeProvider, ProviderHost, RecallBlocked, fenced
 from agent_core.memory.store import NAMES, MemoryStore, MemoryUnusable, entries_of, is_sound, used
-from agent_core.messages import Content, text_of
 from agent_core.turn import Turn
 from tools.light_dataclass import dataclass
 from tools.memory_port import Memory, MemoryOperation, MemoryRefused, MemoryTarget
@@ -292,39 +291,20 @@ class _Provider:
     troubles: list[str] = field(default_factory=list)
 
 
-# One turn: what is recalled for its prompt, what the provider is told at its end.
+# In a turn, with the troubles that come of it told to the person.
 
 
-class TurnMemory:
-    """The memory of a session as one turn uses it; all of it does nothing where there is none."""
+def recall(memory: SessionMemory, turn: Turn) -> str:
+    """What the model is told beside the prompt: what was recalled by now."""
+    recalled = memory.recalled(turn.token)
+    tell_troubles(memory, turn)
+    return recalled
 
-    def __init__(self, memory: SessionMemory | None, turn: Turn, prompt: Content) -> None:
-        """Begin to recall, in the background."""
-        self._memory = memory
-        self._turn = turn
-        self._prompt = text_of(prompt)
-        if memory is not None:
-            memory.begin_turn(self._prompt)
 
-    def beside(self, note: str) -> str:
-        """What the model is told beside the prompt: `note`, and what was recalled by now."""
-        if self._memory is None:
-            return note
-        recalled = self._memory.recalled(self._turn.token)
-        self._tell()
-        return "\n\n".join(part for part in (recalled, note) if part)
-
-    def over(self, answer: str) -> None:
-        """The turn has come to its end."""
-        if self._memory is not None:
-            self._memory.end_turn(self._prompt, answer)
-            self._tell()
-
-    def _tell(self) -> None:
-        listener = self._turn.callbacks.status_callback
-        if self._memory is None or listener is None:
-            return
-        for text in self._memory.warnings():
+def tell_troubles(memory: SessionMemory, turn: Turn) -> None:
+    """Tell the person what they should know of it and were not told yet."""
+    if (listener := turn.callbacks.status_callback) is not None:
+        for text in memory.warnings():
             listener(Status("memory", text))
 
 

@@ -35,7 +35,7 @@ from agent_core.providers.resolve import resolve_fallbacks, resolve_model, resol
 from agent_core.settings.model import AuxiliaryTask, Settings
 from agent_core.tool_calls import image_part
 from tools.approval.actions import RunCommand
-from tools.errors import ToolError, ToolInterrupted
+from tools.errors import ToolError
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
 from tools.result import ResultImage
@@ -474,8 +474,6 @@ class ModelJudge:
             answer = self._client.complete(
                 "approval", [question], max_tokens=_APPROVAL_TOKENS, temperature=0.0, token=token
             )
-        except TurnInterrupted as stop:
-            raise ToolInterrupted from stop
         finally:
             forget()
         if answer is None or answer.truncated or not _YES.fullmatch(answer.text.strip()):
@@ -526,8 +524,6 @@ def look_at(client: AuxiliaryClient, image: ResultImage, question: str, interrup
     forget = interrupt.on_cancel(token.cancel)
     try:
         answer = client.complete("vision", [words], max_tokens=_VISION_TOKENS, token=token)
-    except TurnInterrupted as stop:
-        raise ToolInterrupted from stop
     finally:
         forget()
     if answer is None:

@@ -478,9 +478,14 @@ class ProjectPlugins:
         """The plugins that are loaded and on."""
         return tuple(status for status in self.statuses if status.state == "loaded")
 
-    def tools(self) -> tuple[ToolEntry, ...]:
+    @property
+    def brings_something(self) -> bool:
+        """Whether there was anything when it was last looked at."""
+        return bool(self._things)
+
+    def tools(self) -> Sequence[ToolEntry]:
         """The tools of those that are loaded and on."""
-        return tuple(entry for thing in self._things if not thing.is_off for entry in thing.tools)
+        return [entry for thing in self._things if not thing.is_off for entry in thing.tools] if self._things else ()
 
     def hooks_copy(self) -> Path | None:
         """Where the project's trusted command hooks are; None where it has none."""

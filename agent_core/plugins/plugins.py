@@ -124,7 +124,7 @@ class Plugins:
 
     def hooks(self) -> tuple[Hook, ...]:
         """The hooks of those that are loaded."""
-        return tuple(hook for status in self._statuses for hook in status.offers.hooks)
+        return tuple([hook for status in self._statuses for hook in status.offers.hooks]) if self._statuses else ()
 
     @property
     def memories(self) -> Mapping[str, MakeProvider]:

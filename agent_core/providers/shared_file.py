@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_core.errors import HermesError, TurnInterrupted
-from tools.errors import ToolInterrupted
+from agent_core.errors import HermesError
 from tools.light_dataclass import dataclass
 from tools.locked_file import MODE, hold, open_regular, replace_file, unusable
 from tools.os_compat import sync_directory
@@ -91,11 +90,7 @@ class SharedFile:
         """
         # A link leads to the file itself, and stays.
         target = Path(os.path.realpath(self._path))
-        try:
-            lock = hold(self._path, target, timeout, SharedFileError, cancelled)
-        except ToolInterrupted as stop:
-            raise TurnInterrupted from stop
-        with lock:
+        with hold(self._path, target, timeout, SharedFileError, cancelled):
             try:
                 content = self._load_or_set_aside(target)
             except OSError as problem:

@@ -6,7 +6,7 @@ import importlib.util
 import logging
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from agent_core.errors import SettingsError
 from tools.errors import install_line
@@ -14,39 +14,9 @@ from tools.errors import install_line
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
 
-    from agent_core.callbacks import AgentCallbacks
     from agent_core.config import Configuration
     from agent_core.settings.sections import TelemetryPart
     from agent_core.telemetry.spans import SessionSpans
-    from agent_core.turn import Turn
-
-
-class TurnTrace(Protocol):
-    """The trace of one turn."""
-
-    def heard(self, callbacks: AgentCallbacks) -> AgentCallbacks:
-        """The listeners, which are heard here too."""
-        ...
-
-    def end(self, turn: Turn | None, outcome: str, failure: Exception | None) -> None:
-        """The turn is over; `turn` is None where it could not begin, `failure` is what ended it, if something did."""
-        ...
-
-
-class NoTrace:
-    """Nobody collects traces."""
-
-    def heard(self, callbacks: AgentCallbacks) -> AgentCallbacks:
-        """The listeners as they are."""
-        return callbacks
-
-    def end(self, turn: Turn | None, outcome: str, failure: Exception | None) -> None:
-        """Nothing."""
-
-
-def begin_trace(tracing: SessionSpans | None, session_id: str, turn_id: str) -> TurnTrace:
-    """The trace of a turn that begins."""
-    return NoTrace() if tracing is None else tracing.begin(session_id, turn_id)
 
 
 # Spans go to a collector, over OTLP. OpenTelemetry's own variables (`OTEL_EXPORTER_OTLP_…`) count as well.
