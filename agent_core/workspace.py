@@ -145,7 +145,7 @@ class Workspace:
     tools: Toolbox = field(default_factory=Toolbox)
     mcp: McpServers | None = None
     processes: Processes | None = None
-    programs: Callable[[Gate, FileHistory], Programs] | None = None
+    programs: Callable[[Gate], Programs] | None = None
     web: Callable[[Gate], Web] | None = None
     cache: Path | None = None
     browser: SessionBrowser | None = None
@@ -193,29 +193,28 @@ class Workspace:
             partial(self._allowed, on_allowed),
             on_note=lambda text: on_output(f"[{text}]\n"),
             parent=identity.parent,
+            history=lambda: self.history(identity),
         )
-        history, elsewhere = self.history(identity), self.elsewhere
+        elsewhere = self.elsewhere
         return ToolContext(
             task_id=identity.task_id,
             session_id=identity.session_id,
             tool_call_id=identity.call_id,
             cwd=self.cwd,
             roots=self.roots,
-            fs=GatedFileSystem(self.all_files(token), gate, history),
-            terminal=GatedEnvironment(self.terminal, gate, history, self.containment),
+            fs=GatedFileSystem(self.all_files(token), gate),
+            terminal=GatedEnvironment(self.terminal, gate, self.containment),
             interrupt=token,
             progress=on_output,
             settings=self.settings,
             agent=services,
             output_file=self.output_file(identity),
             processes=(
-                None
-                if self.processes is None
-                else GatedProcesses(self.processes, gate, history, self.containment, self.shell)
+                None if self.processes is None else GatedProcesses(self.processes, gate, self.containment, self.shell)
             ),
             late=LatePorts(
                 mcp=lambda: None if self.mcp is None else GatedMcpTools(self.mcp, gate, services),
-                programs=lambda: None if self.programs is None else self.programs(gate, history),
+                programs=lambda: None if self.programs is None else self.programs(gate),
                 web=lambda: None if self.web is None else self.web(gate),
                 browser=lambda: self._gated_browser(gate),
                 memory=lambda: None if (notes := services.memory()) is None else GatedMemory(notes, gate),
@@ -227,7 +226,7 @@ class Workspace:
             elsewhere="" if elsewhere is None else elsewhere.where,
             ask_own=lambda name: gate.authorize(CallOwnTool(name)),
             confirm=gate.confirm,
-            hooks=self.hooks.calls,
+            hooks=self.hooks.calls if self.hooks.are_there else None,
         )
 
     def ready(self, turn_id: str, token: CancelToken, callbacks: AgentCallbacks) -> bool:
@@ -279,11 +278,10 @@ def _programs(
     containment: Containment,
     settings: TerminalSettings,
     gate: Gate,
-    history: FileHistory,
 ) -> Programs:
     from tools.environments.programs.running import GatedPrograms  # noqa: PLC0415 - not for every call
 
-    return GatedPrograms(environment, gate, history, containment, settings)
+    return GatedPrograms(environment, gate, containment, settings)
 
 
 def local_workspace(

@@ -75,6 +75,8 @@ class SessionHooks:
 
     Attributes:
         tell: is told what the person should know.
+        calls: the hooks around tool calls.
+        are_there: whether any hears of anything in this turn.
         ends: why a hook wants the running turn to end; None where none does.
         is_subagent: its end is a `subagent_stop`, and it has no prompts and no session of its own.
         continued: how often hooks have sent the model on in the running turn.
@@ -101,6 +103,8 @@ class SessionHooks:
         self._set = HookSet()
         self._by_event: dict[HookName, tuple[Hook, ...]] = {}
         self._calls = CallsUnderWay() if calls is None else calls
+        self.calls = CallHooks(self, self._calls)
+        self.are_there = False
         self._begun = False
 
     def for_subagent(self, cwd: Path | None = None) -> SessionHooks:
@@ -113,11 +117,6 @@ class SessionHooks:
         other._use(self._set)
         other.tell = self.tell
         return other
-
-    @property
-    def calls(self) -> CallHooks:
-        """The hooks around tool calls."""
-        return CallHooks(self, self._calls)
 
     @property
     def most_continues(self) -> int:
@@ -265,7 +264,7 @@ class SessionHooks:
         by_event: dict[HookName, tuple[Hook, ...]] = {}
         for hook in found.hooks:
             by_event[hook.event] = (*by_event.get(hook.event, ()), hook)
-        self._set, self._by_event = found, by_event
+        self._set, self._by_event, self.are_there = found, by_event, bool(by_event)
 
     def _hear_later(self, hook: Hook, call: HookCall) -> None:
         try:

@@ -232,8 +232,15 @@ class SessionCopy:
         card.say(f"{len(changes)} changed files come back from {self.copy.where}.\n")
         approver = AgreedAlready(session.approver, self._is_agreed)
         approvals = session.for_another(session.asker, rules=self.rules, approver=approver)
-        gate = Gate(approvals, card.call_id, token, lambda _: None, on_note=lambda text: card.say(f"[{text}]\n"))
-        files = GatedFileSystem(disk, gate, self.history(turn_id, card.call_id))
+        gate = Gate(
+            approvals,
+            card.call_id,
+            token,
+            lambda _: None,
+            on_note=lambda text: card.say(f"[{text}]\n"),
+            history=lambda: self.history(turn_id, card.call_id),
+        )
+        files = GatedFileSystem(disk, gate)
         done = bring_back(self.copy, changes, files)
         words = [f"{word}." for word in done.words[:_MOST_NAMED]]
         if len(done.words) > _MOST_NAMED:

@@ -16,6 +16,7 @@ from agent_core.agent_settings import AgentSettings
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested
 from agent_core.cancel import CancelToken
+from agent_core.hooks.session_hooks import SessionHooks
 from agent_core.loop import runners_of
 from agent_core.model_request.caller import Patience
 from agent_core.providers.lessons import Lessons
@@ -34,7 +35,7 @@ from tools.approval.policy import Mode
 from tools.environments.containment import Containment
 from tools.environments.guardian import Guardian
 from tools.environments.sandbox.probe import probe
-from tools.ports import NoHistory, Programs
+from tools.ports import Programs
 from tools.result import ToolResult
 from tools.settings import ProgramSettings, ToolSettings
 
@@ -84,6 +85,8 @@ class ProgramBench:
             cast("Any", None),
             cast("Any", route),
             AgentCallbacks(tool_progress_callback=lambda _: None),
+            SessionHooks(),
+            "acp",
         )
         offered = frozenset({"execute_code", "read_file", "terminal"})
         return runners_of(turn, "session-1", self.workspace, SessionServices(), offered)
@@ -92,7 +95,7 @@ class ProgramBench:
         """Who runs programs, behind a gate of a call's."""
         assert self.workspace.programs is not None
         gate = Gate(self.workspace.approvals, "p1", CancelToken(), lambda _: None)
-        return self.workspace.programs(gate, NoHistory())
+        return self.workspace.programs(gate)
 
     def run(self, *codes: str) -> dict[str, Any]:
         """Run programs in one turn; what is known of the last one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,7 +22,7 @@ from tools.approval.policy import ALLOW, Decision, brings_others_words, denied_b
 from tools.approval.questions import Answer, Approver, NobodyToAsk, Question, denied, said_no
 from tools.approval.scopes import lasting, reaches
 from tools.errors import Denied, ToolInterrupted
-from tools.ports import Interrupt
+from tools.ports import FileHistory, Interrupt, NoHistory
 
 __all__ = ["Answer", "Approvals", "Approver", "Gate", "NobodyToAsk", "Question"]
 
@@ -44,6 +45,7 @@ class Gate:
         on_note: Callable[[str], None] = lambda _: None,
         *,
         parent: str = "",
+        history: Callable[[], FileHistory] = NoHistory,
     ) -> None:
         """Make it.
 
@@ -51,6 +53,7 @@ class Gate:
             parent: the call that makes this one, '' for the model itself.
             on_allowed: told of each action that may happen.
             on_note: told, for the call's card, who has allowed one in the person's place.
+            history: makes what keeps what the call changes, once something is to be changed.
         """
         self.call_id = tool_call_id
         self.approvals = approvals
@@ -58,6 +61,7 @@ class Gate:
         self.interrupt = interrupt
         self._on_allowed = on_allowed
         self._on_note = on_note
+        self._make_history = history
         self._readable: set[tuple[Path, Path | None]] = set()
         self._held: list[Action] | None = None
 
@@ -70,6 +74,11 @@ class Gate:
     def asks_nobody(self) -> bool:
         """Whether the session is in the mode in which nobody is shown what runs."""
         return self.approvals.mode == "dont_ask"
+
+    @functools.cached_property
+    def history(self) -> FileHistory:
+        """Keeps what files were before the call changes them."""
+        return self._make_history()
 
     def within(self, interrupt: Interrupt) -> Gate:
         """The same gate for work that `interrupt` ends."""

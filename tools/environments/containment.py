@@ -126,14 +126,12 @@ def look_after(
     before: Snapshot,
     gate: Gate,
     *,
-    history: FileHistory,
     command: str = "",
     cwd: Path = _SOMEWHERE,
 ) -> tuple[Path, ...]:
     """Ask about what has changed since `before`; what was put back.
 
     Args:
-        history: notes what stays where it looks for no changes of commands.
         command: what was run in `cwd`; '' where nobody knows.
 
     Raises:
@@ -147,7 +145,7 @@ def look_after(
         if installed := [change for change in changes if change not in asked]:
             gate.note(_told(installed))
         if not asked or _may_stay(places, asked, gate):
-            _note(asked, history)
+            _note(asked, gate.history)
             break
         found += [change.path for change in asked if not change.is_behind]
         # Settings that are back may name places that nobody has looked at since the beginning.

@@ -22,7 +22,7 @@ from tools.environments.sandbox.places import words_in
 from tools.environments.sandbox.port import Confinement
 from tools.errors import Denied
 from tools.light_dataclass import dataclass
-from tools.ports import CommandOutcome, CommandSpec, Environment, FileHistory, Interrupt, NoHistory
+from tools.ports import CommandOutcome, CommandSpec, Environment, Interrupt
 from tools.shell.session import (
     Processes,
     ProcessEvent,
@@ -263,12 +263,10 @@ class GatedEnvironment:
         self,
         inner: Environment,
         gate: Gate,
-        history: FileHistory | None = None,
         containment: Containment | None = None,
     ) -> None:
         self._inner = inner
         self._gate = gate
-        self._history = history or NoHistory()
         self._containment = containment or Containment()
 
     def run(self, spec: CommandSpec, on_output: Callable[[str], None], interrupt: Interrupt) -> CommandOutcome:
@@ -308,7 +306,7 @@ class GatedEnvironment:
             of_call = without_path(of_call)
         hosts = self._containment.hosts.asking_for(self._gate, spec.command)
         with (
-            self._history.command(of_call, lambda why: self._confirm_loss(through, why)) as changed,
+            self._gate.history.command(of_call, lambda why: self._confirm_loss(through, why)) as changed,
             hosts as running,
         ):
             of_call = replace(of_call, waited=lambda: running.waited() + spec.waited())
@@ -351,9 +349,7 @@ class GatedEnvironment:
                 # Asked before the look: what ends between the two is seen by it.
                 if self._inner.is_busy():
                     places.go_on()
-                put_back = look_after(
-                    places, before, self._gate, history=self._history, command=spec.command, cwd=spec.cwd
-                )
+                put_back = look_after(places, before, self._gate, command=spec.command, cwd=spec.cwd)
         return replace(outcome, put_back=put_back)
 
     def _confirm_loss(self, through: LetThrough, unkept: str) -> None:
@@ -393,7 +389,6 @@ class GatedProcesses:
         self,
         inner: Processes,
         gate: Gate,
-        history: FileHistory | None = None,
         containment: Containment | None = None,
         memory: ShellMemory | None = None,
     ) -> None:
@@ -401,7 +396,6 @@ class GatedProcesses:
         self._inner = inner
         self._memory = memory
         self._gate = gate
-        self._history = history or NoHistory()
         self._containment = containment or Containment()
 
     @property
@@ -434,7 +428,7 @@ class GatedProcesses:
             through.note_agreed(self._containment.places.agreed, is_left=True)
         seen = CommandSpec(spec.command, spec.cwd, 0.0, of_call.env, of_call.call_id)
         late = lambda why: self._gate.authorize(replace(through.action, changes=(), unkept=why))  # noqa: E731
-        with self._history.command(seen, late), self._containment.hosts.asking_for(self._gate, spec.command):
+        with self._gate.history.command(seen, late), self._containment.hosts.asking_for(self._gate, spec.command):
             return self._inner.start(of_call)
 
     def list(self) -> Sequence[ProcessInfo]:
@@ -480,5 +474,5 @@ class GatedProcesses:
         places = self._containment.places
         if places.is_left:
             is_over = not self._containment.any_left() and not any(info.running for info in self._inner.list())
-            look_after(places, places.before(keep=not is_over), self._gate, history=self._history)
+            look_after(places, places.before(keep=not is_over), self._gate)
         return found

@@ -22,7 +22,6 @@ from tools.ports import (
     FileStat,
     FileSystem,
     Interrupt,
-    NoHistory,
     SearchQuery,
     SearchResult,
     TakeBack,
@@ -41,10 +40,9 @@ class GatedFileSystem:
     approved path elsewhere.
     """
 
-    def __init__(self, inner: FileSystem, gate: Gate, history: FileHistory | None = None) -> None:
+    def __init__(self, inner: FileSystem, gate: Gate) -> None:
         self._inner = inner
         self._gate = gate
-        self._remembered = _Remembered(inner, history or NoHistory())
 
     def stat(self, path: Path) -> FileStat | None:
         """Facts of the path, for those who may read it."""
@@ -78,7 +76,7 @@ class GatedFileSystem:
         self._has_place(real)
         self._gate.authorize(self._change(real, expected, data, path))
         self._unmoved(path, real)
-        return self._remembered.write(real, data, expected=expected)
+        return _Remembered(self._inner, self._gate.history).write(real, data, expected=expected)
 
     def remarks(self) -> tuple[str, ...]:
         """As the backend has them."""
@@ -90,7 +88,7 @@ class GatedFileSystem:
         real = self.resolve(path.parent) / path.name
         self._gate.authorize(self._change(real, expected, None, path))
         self._unmoved(path.parent, real.parent)
-        self._remembered.remove(real, expected=expected)
+        _Remembered(self._inner, self._gate.history).remove(real, expected=expected)
 
     def rename(self, source: Path, target: Path) -> None:
         """Ask for both ends, then move."""
@@ -103,7 +101,7 @@ class GatedFileSystem:
             self._gate.authorize(WritePath(real_target, None, content, shown=target))
         self._unmoved(source.parent, real_source.parent)
         self._unmoved(target, real_target)
-        self._remembered.rename(real_source, real_target)
+        _Remembered(self._inner, self._gate.history).rename(real_source, real_target)
 
     def change_all(self, changes: Sequence[FileChange]) -> Sequence[bytes | None]:
         """Ask for every change before the first is made; then make all, or none if one of them fails."""
@@ -111,7 +109,7 @@ class GatedFileSystem:
             asked = [self._asked(change) for change in changes]
         for change, real in zip(changes, asked, strict=True):
             self._still_there(change, real)
-        return change_all(self._remembered, asked)
+        return change_all(_Remembered(self._inner, self._gate.history), asked)
 
     def _asked(self, change: FileChange) -> FileChange:
         """The change on the paths that it was allowed for: those that are really meant."""

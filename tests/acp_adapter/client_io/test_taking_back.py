@@ -39,12 +39,12 @@ def approver() -> ScriptedApprover:
 @pytest.fixture
 def gate(bench: FileBench, approver: ScriptedApprover) -> Gate:
     approvals = Approvals(Rules(roots=(bench.work.resolve(),)), "accept_edits", approver)
-    return Gate(approvals, "call-1", CancelToken(), on_allowed=lambda _: None)
+    return Gate(approvals, "call-1", CancelToken(), on_allowed=lambda _: None, history=bench.history)
 
 
 @pytest.fixture
-def gated(fs: EditorFileSystem, gate: Gate, bench: FileBench) -> GatedFileSystem:
-    return GatedFileSystem(fs, gate, bench.history())
+def gated(fs: EditorFileSystem, gate: Gate) -> GatedFileSystem:
+    return GatedFileSystem(fs, gate)
 
 
 def test_a_write_through_the_editor_is_taken_back(editor: HostedEditor, gated, bench):
@@ -97,7 +97,7 @@ def test_a_file_that_may_not_be_read_is_not_asked_for(editor, gated, bench, appr
 def test_what_a_command_in_the_editor_s_terminal_has_changed_is_taken_back(editor, gate, bench, local):
     bench.path("f").write_bytes(b"before\n")
     terminals = EditorTerminals(local, editor.calls, lambda: True, lambda *_: None, LIMITS)
-    gated = GatedEnvironment(terminals, gate, bench.history())
+    gated = GatedEnvironment(terminals, gate)
     spec = CommandSpec("echo after > f; mkdir d; mv f d/g", bench.work, 10.0)
     gated.run(spec, lambda _: None, CancelToken())
     assert bench.path("d/g").read_bytes() == b"after\n"

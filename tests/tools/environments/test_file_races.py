@@ -160,7 +160,8 @@ class SwapsBeforeTheEffect(NoHistory):
 
 def gated(ground: Ground, on_allowed: Callable[[Action], None], history: NoHistory | None = None) -> GatedFileSystem:
     approvals = Approvals(Rules(roots=(ground.inside,)), "accept_edits", ScriptedApprover("reject_once"))
-    return GatedFileSystem(fs, Gate(approvals, "c", CancelToken(), on_allowed), history)
+    gate = Gate(approvals, "c", CancelToken(), on_allowed, history=lambda: history or NoHistory())
+    return GatedFileSystem(fs, gate)
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ class Bench:
         rules = Rules(roots=(self.root,), confines=containment.confines)
         self.approvals = self.approvals or Approvals(rules, self.mode, self.approver)
         gate = Gate(self.approvals, "call-1", self.token, on_allowed=lambda _action: None)
-        environment = GatedEnvironment(self.commands, gate, None, containment)
+        environment = GatedEnvironment(self.commands, gate, containment)
         spec = ShellCommand(command, self.root, 60, env, outside=outside)
         return environment.run(spec, self.live.append, self.token)
 

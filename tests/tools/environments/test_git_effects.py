@@ -125,10 +125,11 @@ class Session:
             allow=tuple(map(parse_rule, self.allow)),
             deny=tuple(map(parse_rule, self.deny)),
         )
-        return Gate(Approvals(rules, self.mode, self.person), "call-1", CancelToken(), lambda _action: None)
+        approvals = Approvals(rules, self.mode, self.person)
+        return Gate(approvals, "call-1", CancelToken(), lambda _action: None, history=lambda: self.history)
 
     def run(self, command: str) -> CommandOutcome:
-        environment = GatedEnvironment(self.commands, self.gate(), self.history, self.containment)
+        environment = GatedEnvironment(self.commands, self.gate(), self.containment)
         return environment.run(ShellCommand(command, self.root, 60), lambda _text: None, CancelToken())
 
     def shown(self) -> list[str]:
@@ -494,7 +495,7 @@ class FreeProcesses:
 @pytest.mark.parametrize("command", ["git checkout -q other", "git merge -q other", "git reset -q --hard other"])
 def test_what_was_agreed_to_is_not_asked_about_after_a_background_command(session: Session, command: str) -> None:
     with shells(session.root) as shell:
-        processes = GatedProcesses(FreeProcesses(shell.processes), session.gate(), None, session.containment)
+        processes = GatedProcesses(FreeProcesses(shell.processes), session.gate(), session.containment)
         started = processes.start(ProcessSpec(command, session.root)).id
         wait_until(lambda: not shell.processes.log(started).info.running)
         processes.poll(started)

@@ -27,7 +27,7 @@ from tools.environments.gated_ports import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem
 from tools.environments.persistence_watch import KeptPlaces
 from tools.errors import Denied
-from tools.ports import CommandOutcome, FileHistory, Interrupt
+from tools.ports import CommandOutcome, FileHistory, Interrupt, NoHistory
 from tools.shell.session import ShellCommand
 
 PATTERNS = [pattern for row in TABLE for pattern in row.patterns if pattern[0] not in "~/"]
@@ -77,15 +77,15 @@ class Session:
             roots=(self.root,), confines=self.containment.confines, runs_later=self.containment.places.runs
         )
 
-    def gate(self) -> Gate:
+    def gate(self, history: Callable[[], FileHistory] = NoHistory) -> Gate:
         approvals = Approvals(self.rules, self.mode, self.person, edits=self.edits)
-        return Gate(approvals, "call-1", CancelToken(), lambda _action: None, self.noted.append)
+        return Gate(approvals, "call-1", CancelToken(), lambda _action: None, self.noted.append, history=history)
 
     def run(
-        self, change: Callable[[], object], command: str = "make", history: FileHistory | None = None
+        self, change: Callable[[], object], command: str = "make", history: Callable[[], FileHistory] = NoHistory
     ) -> CommandOutcome:
         commands = Commands(CommandOutcome("done", 0), change)
-        environment = GatedEnvironment(commands, self.gate(), history, self.containment)  # type: ignore[arg-type]
+        environment = GatedEnvironment(commands, self.gate(history), self.containment)  # type: ignore[arg-type]
         return environment.run(ShellCommand(command, self.root, 60), lambda _text: None, CancelToken())
 
     def names(self) -> list[str]:

@@ -21,7 +21,7 @@ from tools.environments.programs.call_server import CallServer, asked_command, c
 from tools.environments.shell_start import StartedShell
 from tools.environments.temp_directories import own_directory
 from tools.os_compat import SIGKILL
-from tools.ports import CallTool, CommandOutcome, CommandSpec, FileHistory, Interrupt, Program, ProgramOutcome
+from tools.ports import CallTool, CommandOutcome, CommandSpec, Interrupt, Program, ProgramOutcome
 from tools.settings import TerminalSettings
 from tools.shell.session import ShellCommand
 
@@ -155,13 +155,11 @@ class GatedPrograms:
         self,
         local: LocalEnvironment,
         gate: Gate,
-        history: FileHistory,
         containment: Containment,
         settings: TerminalSettings,
     ) -> None:
         self._local = local
         self._gate = gate
-        self._history = history
         self._containment = containment
         self._settings = settings
 
@@ -174,7 +172,7 @@ class GatedPrograms:
         inner = ProgramEnvironment(self._local, program, call, self._choice(interpreter), self._settings)
         # Wherever commands run, a program runs here.
         here = replace(self._containment, elsewhere=lambda: "")
-        outer = GatedEnvironment(inner, self._gate, self._history, here)
+        outer = GatedEnvironment(inner, self._gate, here)
         kept = {} if is_strict else program.variables
         with (
             own_directory("hermes-program-") if is_strict else nullcontext(program.cwd) as cwd,

@@ -146,7 +146,8 @@ def test_what_was_not_changed_since_someone_else_had_changed_it_is_not_asked_abo
     bench.path("other").write_bytes(b"other")
     bench.begin()
     approvals = Approvals(Rules(roots=(bench.work,)), "accept_edits", ScriptedApprover("reject_once"))
-    files = GatedFileSystem(LocalFileSystem(), Gate(approvals, "c", CancelToken(), lambda _: None), bench.history())
+    gate = Gate(approvals, "c", CancelToken(), lambda _: None, history=bench.history)
+    files = GatedFileSystem(LocalFileSystem(), gate)
     bench.path("file").write_bytes(b"mine")
     with pytest.raises(FileChanged):
         change(files, bench.path("file"))

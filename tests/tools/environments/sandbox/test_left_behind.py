@@ -57,7 +57,7 @@ class Session:
         gate = Gate(
             Approvals(rules, "default", self.approver), "call-1", self._token, on_allowed=lambda _action: None
         )
-        self._commands = GatedEnvironment(self._inner, gate, None, self.containment)
+        self._commands = GatedEnvironment(self._inner, gate, self.containment)
         self.is_busy = self._inner.is_busy
 
     def run(self, command: str) -> CommandOutcome:
