@@ -132,8 +132,8 @@ class Attendant:
         def ask() -> bool:
             from acp_adapter.client_io.elicitation import EditorQuestions  # noqa: PLC0415 - few people want to be asked
 
-            timeout = self._factory.approval_timeout()
-            answer = EditorQuestions(session.calls, self._sessions.client, timeout=timeout).ask(question, token)
+            client, timeout = self._sessions.client, session.question_timeout
+            answer = EditorQuestions(session.calls, client, timeout=timeout).ask(question, token)
             return answer.outcome == "answered" and answer.values.get(_GO_ON) is True
 
         try:

@@ -234,9 +234,9 @@ class Draft:
     pieces: tuple[Part | SaidLink, ...]
 
     @property
-    def links(self) -> tuple[SaidLink, ...]:
-        """The links, in the order given."""
-        return tuple(piece for piece in self.pieces if isinstance(piece, SaidLink))
+    def has_links(self) -> bool:
+        """Whether something is still to be read."""
+        return SaidLink in map(type, self.pieces)
 
     def named(self) -> Content:
         """The prompt with each link named and nothing read."""
@@ -244,13 +244,12 @@ class Draft:
 
     def with_links(self, read: Callable[[SaidLink], Iterable[Part]]) -> Content:
         """The prompt with what `read` gives in the place of each link: text alone, or parts if there are others."""
-        parts: list[Part] = []
+        parts, texts = list[Part](), list[str]()
         for piece in self.pieces:
-            if isinstance(piece, SaidLink):
-                parts.extend(read(piece))
-            else:
-                parts.append(piece)
-        texts = [part["text"] for part in parts if part["type"] == "text"]
+            for part in read(piece) if isinstance(piece, SaidLink) else (piece,):
+                parts.append(part)
+                if part["type"] == "text":
+                    texts.append(part["text"])
         return "\n\n".join(texts) if len(texts) == len(parts) else parts
 
 
@@ -263,7 +262,7 @@ Block: TypeAlias = (
 
 def to_said(blocks: Sequence[Block]) -> tuple[SaidPart, ...]:
     """What blocks say that the SDK has read."""
-    return tuple(_said(block) for block in blocks)
+    return tuple(map(_said, blocks))
 
 
 def texts_of(params: Mapping[str, Any]) -> tuple[SaidText, ...] | None:
@@ -326,10 +325,11 @@ def to_draft(said: Sequence[SaidPart]) -> Draft:
     Raises:
         RequestError: there is nothing in it, or an attachment cannot be read or is too large.
     """
-    pieces = tuple(_piece(part) for part in said)
-    if not any(isinstance(piece, SaidLink) or piece["type"] != "text" or piece["text"].strip() for piece in pieces):
-        raise RequestError("The prompt is empty. Send at least one content block with something in it.")
-    return Draft(pieces)
+    pieces = tuple(map(_piece, said))
+    for piece in pieces:
+        if isinstance(piece, SaidLink) or piece["type"] != "text" or piece["text"].strip():
+            return Draft(pieces)
+    raise RequestError("The prompt is empty. Send at least one content block with something in it.")
 
 
 def with_text(said: Sequence[SaidPart], text: str) -> tuple[SaidPart, ...]:
@@ -340,7 +340,7 @@ def with_text(said: Sequence[SaidPart], text: str) -> tuple[SaidPart, ...]:
 def _piece(part: SaidPart) -> Part | SaidLink:
     match part:
         case SaidText():
-            return _text(part.text)
+            return {"type": "text", "text": part.text}
         case SaidImage():
             return _image(part.mime_type, part.data, part.uri)
         case SaidAudio():
@@ -353,20 +353,20 @@ def _piece(part: SaidPart) -> Part | SaidLink:
 
 def _attached(part: SaidDocument) -> Part:
     if part.text is not None:
-        return _text(attached(part.uri, part.text))
+        return text_part(attached(part.uri, part.text))
     return _file(part, part.data or "")
 
 
 def _file(part: SaidDocument, data: str) -> Part:
     kind = part.mime_type.partition(";")[0].strip().lower()
     if _TEXT_KINDS.fullmatch(kind):
-        return _text(_decoded(part.uri, data, kind))
+        return text_part(_decoded(part.uri, data, kind))
     if kind.startswith("image/"):
         return _image(kind, data, part.uri)
     if kind == _PDF or _name(part.uri).lower().endswith(".pdf"):
         return _document(part.uri, data)
     shown = kind or "unknown type"
-    return _text(
+    return text_part(
         f"[A binary file was attached, {one_line(part.uri)} ({shown}); its content is not shown to the model.]"
     )
 
@@ -432,10 +432,6 @@ def _checked(data: str, what: str) -> str:
             "MiB at most. Attach a smaller file, or only the pages that matter."
         )
     return data
-
-
-def _text(text: str) -> TextPart:
-    return {"type": "text", "text": text}
 
 
 # From the parts to content blocks again.

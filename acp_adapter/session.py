@@ -169,6 +169,7 @@ class SessionState:
         servers: its MCP servers; None where it has none.
         servers_awaited: the first prompt has given them time to come up.
         failures_told: names of servers whose failure the person has been told of.
+        question_timeout: seconds that a question waits for the person.
         idle_seconds: after so long without use it is unloaded; 0 is never.
         services, agent: None until the first prompt, and again after the session was unloaded; what they held is in
             the store.
@@ -193,6 +194,7 @@ class SessionState:
     choices: SessionChoices
     shelf: CommandShelf
     servers: SessionServers | None = None
+    question_timeout: float | None = None
     idle_seconds: float = 0.0
     title: str | None = None
     stored_model: str = ""
@@ -652,6 +654,7 @@ class SessionManager:
             choices=seed.choices,
             shelf=prepared.shelf,
             servers=prepared.servers,
+            question_timeout=prepared.timeout,
             idle_seconds=prepared.idle_seconds,
             warnings=[_MISSING.format(path=path, reason=reason) for path, reason in seed.missing],
         )
@@ -692,7 +695,9 @@ class SessionManager:
         shelf.refresh()
         # Made here, because the first ones of a process load their code.
         servers = self._factory.servers(seed.servers, (seed.cwd, *seed.extra_roots))
-        return _Prepared(workspace, shelf, servers, self._factory.approval_timeout(), self._factory.idle_seconds())
+        settings = self._factory.settings()
+        idle_seconds = settings.sessions.idle_minutes * 60.0
+        return _Prepared(workspace, shelf, servers, settings.approvals.timeout, idle_seconds)
 
     def _free(self, session: SessionState) -> None:
         if session.servers is not None:

@@ -6,6 +6,7 @@ requests are unanswered, and tells when stdin ends or stdout breaks. Until `atta
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import threading
@@ -59,8 +60,8 @@ class EditorPaths:
         params = message.get("params")
         if not isinstance(params, dict):
             return message
-        if self._mapping is None and not self._looked and _is_of_windows(params.get("cwd")):
-            self._mapping = self._begun(params["cwd"])
+        if not self._looked and isinstance(cwd := params.get("cwd"), str) and _is_of_windows(cwd):
+            self._mapping = self._begun(cwd)
             self._looked = True
         return message if self._mapping is None else {**message, "params": self._mapping.ours(params)}
 
@@ -75,8 +76,8 @@ class EditorPaths:
         return None if wsl is None else WslPaths(wsl, first)
 
 
-def _is_of_windows(path: object) -> bool:
-    return isinstance(path, str) and (path[1:3] in {":", ":\\", ":/"} or path[:2] in {"\\\\", "//"})
+def _is_of_windows(path: str) -> bool:
+    return path[1:3] in {":", ":\\", ":/"} or path[:2] in {"\\\\", "//"}
 
 
 # Messages on their way from the reader thread to whoever takes them: first the front door, then the event loop.
@@ -101,14 +102,15 @@ class Inbox:
     def put(self, message: Incoming | None, size: int = 0) -> None:
         """Add a message of `size` bytes; None says that no more will come."""
         with self._condition:
-            if message is not None:
-                self._condition.wait_for(lambda: self._has_room(size))
+            while message is not None and not self._has_room(size):
+                self._condition.wait()
             self._queue.append((message, size))
             self._bytes += size
             self._condition.notify_all()
             loop, waiter, self._waiter = self._loop, self._waiter, None
         if loop is not None and waiter is not None:
-            _call(loop, lambda: _wake(waiter))
+            with contextlib.suppress(RuntimeError):  # the loop is closed: the process is ending
+                loop.call_soon_threadsafe(_wake, waiter)
 
     def put_back(self, message: Incoming) -> None:
         """Return a message that was taken, to be taken first again."""
@@ -166,13 +168,6 @@ class Inbox:
 def _wake(waiter: asyncio.Future[None]) -> None:
     if not waiter.done():
         waiter.set_result(None)
-
-
-def _call(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
-    try:
-        loop.call_soon_threadsafe(callback)
-    except RuntimeError:
-        return  # the loop is closed: the process is ending
 
 
 # The client's requests while they are unanswered, and how much of them and of their answers there may be.
@@ -560,16 +555,13 @@ class Transport:
         else:
             parsed = parse_line(line)
         if isinstance(parsed, dict):
-            parsed = self._admitted(self._paths.incoming(parsed), len(line))
+            parsed = self._paths.incoming(parsed)
+            if "method" in parsed:
+                parsed = self._request(parsed, len(line)) if "id" in parsed else self._notification(parsed)
         if isinstance(parsed, Rejected):
             self._send_error(parsed)
         elif parsed is not None:
             self.inbox.put(parsed, len(line))
-
-    def _admitted(self, message: Incoming, size: int) -> Incoming | Rejected | None:
-        if "method" not in message:
-            return message
-        return self._request(message, size) if "id" in message else self._notification(message)
 
     def _request(self, message: Incoming, size: int) -> Incoming | Rejected:
         request_id, method = message["id"], message["method"]
@@ -658,10 +650,8 @@ class Transport:
 
     def _on_loop(self, callback: Callable[[], None]) -> None:
         if self._loop is not None:
-            try:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: the process is ending
                 self._loop.call_soon_threadsafe(callback)
-            except RuntimeError:
-                return  # the loop is closed: the process is ending
 
 
 def _in_growing_parts(params: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], ...]]:

@@ -138,7 +138,7 @@ class PromptTurn:
             HermesError: the turn failed; the text is for the user.
         """
         session, ticket, self.loop = self.session, self.ticket, asyncio.get_running_loop()
-        is_waiting = session.turn.locked() or any(other is not ticket for other in session.tickets)
+        is_waiting = session.turn.locked() or session.tickets not in ([], [ticket])
         if ticket not in session.tickets:
             session.tickets.append(ticket)
         # Its place in the line, whatever is done before its turn.
@@ -317,8 +317,7 @@ class PromptTurn:
         session, bridge = self.session, self.bridge
         try:
             self._wait_for_servers()
-            timeout = self.factory.approval_timeout()
-            questions = EditorQuestions(session.calls, self.client, bridge.on_question, timeout)
+            questions = EditorQuestions(session.calls, self.client, bridge.on_question, session.question_timeout)
             return questions, session.agent or self._make_agent_with_key(questions)
         except BaseException as problem:
             if not self.ticket.token.is_set():
@@ -332,8 +331,9 @@ class PromptTurn:
         for text in (*session.take_warnings(), *approvals.take_warnings()):
             bridge.on_notice(text, "warning")
         name_after_prompt(self.factory.sessions.store, session, said)
-        if any(isinstance(part, SaidDocument) and is_elsewhere(part.uri, approvals.rules.roots) for part in said):
-            approvals.note_others()
+        for part in said:
+            if isinstance(part, SaidDocument) and is_elsewhere(part.uri, approvals.rules.roots):
+                approvals.note_others()
         turn_id = bridge.turn_id  # not the bridge itself, which would then wait for the collector
         bridge.has_begun = lambda: agent.begun == turn_id
         callbacks = bridge.callbacks(self._calls_heard(), questions.ask, self._follow)
@@ -342,7 +342,7 @@ class PromptTurn:
             turn_id=turn_id,
             token=self.ticket.token,
             callbacks=callbacks,
-            complete=None if draft is None or not draft.links else self._reading(draft, callbacks),
+            complete=None if draft is None or not draft.has_links else self._reading(draft, callbacks),
         )
         refresh_offer(session.shelf, session.outbox)
         if wants_better(self.factory, session):

@@ -221,14 +221,6 @@ class AgentFactory:
         teach(redactor.learn, config)
         return redactor
 
-    def idle_seconds(self) -> float:
-        """Seconds after which a session that nobody uses is unloaded; 0 is never.
-
-        Raises:
-            SettingsError: the settings cannot be read.
-        """
-        return self.settings().sessions.idle_minutes * 60.0
-
     def services(self, session_id: str, call_ids: set[str] | None = None) -> SessionServices:
         """What a session keeps between its turns, as its last process left it, if that can be read.
 
@@ -289,10 +281,6 @@ class AgentFactory:
 
     def _look(self, image: ResultImage, question: str, interrupt: Interrupt) -> str:
         return look_at(self._auxiliary, image, question, interrupt)
-
-    def approval_timeout(self) -> float:
-        """Seconds that a permission question waits."""
-        return self._config.load().settings.approvals.timeout
 
     def agent(
         self,

@@ -77,8 +77,10 @@ def _beginning(parts: Sequence[SaidPart]) -> int | None:
 
     Clients put what the person attached, and what they add by themselves, before the words as well as behind them.
     """
-    first = next((at for at, part in enumerate(parts) if _text(part).strip()), None)
-    return first if first is not None and _text(parts[first]).lstrip().startswith("/") else None
+    for at, part in enumerate(parts):
+        if isinstance(part, SaidText) and (words := part.text.lstrip()):
+            return at if words.startswith("/") else None
+    return None
 
 
 def _name(parts: Sequence[SaidPart]) -> str:

@@ -131,7 +131,7 @@ def test_a_workspace_has_the_users_rules(home, tmp_path, factory):
     other = tmp_path / "other"
     approvals = factory.workspace(tmp_path / "w", [other], SessionChoices()).approvals
     assert approvals.mode == "default"
-    assert factory.approval_timeout() == 12
+    assert factory.settings().approvals.timeout == 12
 
     def verdict(action):
         return decide(action, approvals.mode, approvals.rules, approvals.grants).verdict
