@@ -60,7 +60,6 @@ from tools.environments.sandbox.places import (
     hidden_places,
     not_within,
     protected_places,
-    signs_of,
     temporary_places,
 )
 from tools.environments.sandbox.port import Late, LateSandbox, Limits, Sandbox
@@ -233,7 +232,7 @@ class _Places:
     """The places on this machine. Safe to use from several threads.
 
     What may be written is looked up once, before the first command: none must lead the next one elsewhere. What is
-    hidden and protected is looked up again when something there has come or changed: a sign-in may come at any time.
+    hidden and protected is looked up for each command: a sign-in may come at any time.
     """
 
     def __init__(self, settings: SandboxPart, roots: tuple[Path, ...], own: tuple[Path, ...]) -> None:
@@ -241,19 +240,15 @@ class _Places:
         self._roots = roots
         self._own = own
         self._lock = threading.Lock()
-        self._signs: tuple[object, ...] = ()
-        self._found: Grounds | None = None
+        self._writable: tuple[Path, ...] | None = None
 
     def __call__(self) -> Grounds:
         home = Path(os.path.expanduser("~"))  # noqa: PTH111 - never raises
         with self._lock:
-            signs = signs_of(home, self._own)
-            if self._found is None or signs != self._signs:
-                writable = self._look(home) if self._found is None else self._found.writable
-                hidden = hidden_places(home, self._own, self._roots)
-                self._found = Grounds(writable, hidden, protected_places(home, self._roots))
-                self._signs = signs
-            return self._found
+            if self._writable is None:
+                self._writable = self._look(home)
+            hidden = hidden_places(home, self._own, self._roots)
+            return Grounds(self._writable, hidden, protected_places(home, self._roots))
 
     def _look(self, home: Path) -> tuple[Path, ...]:
         installed = filter(shutil.which, cache_tools())  # noqa: TID251 - what commands find, and nothing is run

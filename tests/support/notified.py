@@ -11,8 +11,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from tools.environments.sandbox.network.hosts import Watched
-from tools.environments.sandbox.network.session_network import SessionNetwork
+from tools.environments.sandbox.network.session_network import SessionNetwork, Watched
 from tools.environments.sandbox.seccomp import why_not
 
 WHY_NOT = why_not()

@@ -7,9 +7,8 @@ import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from tools.environments.atomic_writes import open_resolved
 from tools.environments.sandbox import kernel
 from tools.environments.sandbox.places import DEVICES, SHARED_MEMORY
 from tools.environments.sandbox.port import Confinement
@@ -32,15 +31,12 @@ _CONNECT_TCP = 1 << 1
 _ABSTRACT_SOCKETS, _SIGNALS = 1 << 0, 1 << 1
 
 # Rules for files that Landlock only knows how to add: "all but these" becomes a rule for each that is spared.
-# Every step of a path is opened by itself and no symbolic link is followed: a command that can rename directories on
+# No symbolic link is followed: a command that can rename directories on
 # the way must not have its next one's rules put somewhere else.
 
 _OF_A_FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _NAME_ONLY = O_NOFOLLOW | O_CLOEXEC | getattr(os, "O_PATH", 0)
 _LIST = os.O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
-_CHANGES = 0
-"""A time of change that does not count."""
-
 _Spared = dict[str, "_Spared | None"]
 """What gets no rule, by names one within the other: None is spared with all below it, a directory holds such."""
 
@@ -49,55 +45,16 @@ _WHOLE: _Spared = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
-    """What was at a path when the rules were made. `changed`: when a directory's names last changed, 0 where that
-    does not matter.
-    """
-
-    path: Path
-    device: int
-    inode: int
-    changed: int = _CHANGES
-
-    def holds(self) -> bool:
-        """Whether the same is there."""
-        return self == witness_of(self.path, names=self.changed != _CHANGES)
-
-
-def witness_of(path: Path, *, names: bool) -> Witness | None:
-    """What is at a path now, None where nothing is."""
-    try:
-        facts = path.lstat()
-    except OSError:
-        return None
-    return Witness(path, facts.st_dev, facts.st_ino, facts.st_mtime_ns if names else _CHANGES)
-
-
 class FileRules:
     """Adds rules to a ruleset. What is not there, or cannot be opened, gets none: nothing is allowed by mistake.
 
-    Args:
+    Attributes:
         ruleset: its descriptor.
         handled: the rights that the ruleset knows.
     """
 
-    def __init__(self, ruleset: int, handled: int) -> None:
-        self._ruleset = ruleset
-        self._handled = handled
-        self._top = os.open("/", _LIST)
-        self._witnesses: dict[Path, Witness] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, where: TracebackType | None
-    ) -> None:
-        os.close(self._top)
-
-    def witnesses(self) -> tuple[Witness, ...]:
-        """What the rules were made from."""
-        return tuple(self._witnesses.values())
+    ruleset: int
+    handled: int
 
     def allow(self, place: Path, rights: int) -> None:
         """Allow `rights` on a file, or on a directory and all below it."""
@@ -111,16 +68,17 @@ class FileRules:
         if any(place.is_relative_to(each) for each in without):
             return
         spared = _tree(each.relative_to(place).parts for each in without if each.is_relative_to(place))
-        with contextlib.suppress(OSError), _Opened(self._top, place) as descriptor:
-            self._notice(place, os.fstat(descriptor), names=False)
-            self._add(place, descriptor, rights, spared)
+        with contextlib.suppress(OSError):
+            descriptor = open_resolved(place, _NAME_ONLY)
+            try:
+                self._add(descriptor, rights, spared)
+            finally:
+                os.close(descriptor)
 
-    def _add(self, place: Path, descriptor: int, rights: int, spared: _Spared) -> None:
+    def _add(self, descriptor: int, rights: int, spared: _Spared) -> None:
         if not spared:
             self._rule(descriptor, rights)
             return
-        # Before the names are read: one that comes meanwhile is seen the next time.
-        self._notice(place, os.fstat(descriptor), names=True)
         for name in _names(descriptor, spared):
             inner = spared.get(name, _WHOLE)
             if inner is None:
@@ -128,11 +86,7 @@ class FileRules:
             with contextlib.suppress(OSError):  # gone meanwhile, or not ours to look at
                 child = os.open(name, _NAME_ONLY, dir_fd=descriptor)
                 try:
-                    # Of hundreds of names beside few that are spared, none but these needs a path.
-                    if inner:
-                        self._add(place / name, child, rights, inner)
-                    else:
-                        self._rule(child, rights)
+                    self._add(child, rights, inner)
                 finally:
                     os.close(child)
 
@@ -140,15 +94,9 @@ class FileRules:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISLNK(mode):
             return  # what it leads to has a rule of its own, or none
-        fitting = rights & self._handled & (-1 if stat.S_ISDIR(mode) else _OF_A_FILE)
+        fitting = rights & self.handled & (-1 if stat.S_ISDIR(mode) else _OF_A_FILE)
         if fitting:
-            kernel.allow_beneath(self._ruleset, fitting, descriptor)
-
-    def _notice(self, place: Path, facts: os.stat_result, *, names: bool) -> None:
-        known = self._witnesses.get(place)
-        if known is None or (names and known.changed == _CHANGES):
-            changed = facts.st_mtime_ns if names else _CHANGES
-            self._witnesses[place] = Witness(place, facts.st_dev, facts.st_ino, changed)
+            kernel.allow_beneath(self.ruleset, fitting, descriptor)
 
 
 def _tree(paths: Iterable[tuple[str, ...]]) -> _Spared:
@@ -175,61 +123,18 @@ def _names(directory: int, known: Iterable[str]) -> Iterable[str]:
         os.close(listing)
 
 
-class _Opened:
-    """A path, opened name by name, without following links; the descriptor names it and does no more."""
-
-    def __init__(self, top: int, place: Path) -> None:
-        self._top = top
-        self._names: Iterable[str] = place.parts[1:]
-        self._descriptor = -1
-
-    def __enter__(self) -> int:
-        self._descriptor = os.open(".", _NAME_ONLY, dir_fd=self._top)
-        try:
-            for name in self._names:
-                inner = os.open(name, _NAME_ONLY, dir_fd=self._descriptor)
-                os.close(self._descriptor)
-                self._descriptor = inner
-        except OSError:
-            os.close(self._descriptor)
-            raise
-        return self._descriptor
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, where: TracebackType | None
-    ) -> None:
-        os.close(self._descriptor)
-
-
-@dataclass(frozen=True, slots=True)
-class Ruleset:
-    """A ruleset of the kernel's; whoever has it closes its descriptor.
-
-    Attributes:
-        witnesses: what it was made from; when one of them has changed, it is to be made anew.
-    """
-
-    descriptor: int
-    witnesses: tuple[Witness, ...]
-
-    def is_current(self) -> bool:
-        """Whether nothing has changed that it was made from."""
-        return all(witness.holds() for witness in self.witnesses)
-
-    def close(self) -> None:
-        """Give the descriptor back."""
-        os.close(self.descriptor)
-
-
 def make_ruleset(
     confinement: Confinement, version: int, own: tuple[Path, ...] = (), terminal: Path | None = None
-) -> Ruleset:
+) -> int:
     """The ruleset that keeps a command to its confinement.
 
     Args:
         version: of Landlock, at least 1; what it does not know is not covered.
         own: the sandbox's own directories, which any command may change.
         terminal: the pseudo-terminal at which the command runs.
+
+    Returns:
+        its descriptor, which is the caller's.
 
     Raises:
         OSError: the kernel refuses it.
@@ -241,12 +146,11 @@ def make_ruleset(
     scopes = _ABSTRACT_SOCKETS | _SIGNALS if version >= _SCOPES_SINCE and confinement.level != "full" else 0
     descriptor = kernel.create_ruleset(handled, network, scopes, version)
     try:
-        with FileRules(descriptor, handled) as rules:
-            _allow(rules, confinement, own, terminal)
+        _allow(FileRules(descriptor, handled), confinement, own, terminal)
     except BaseException:
         os.close(descriptor)
         raise
-    return Ruleset(descriptor, rules.witnesses())
+    return descriptor
 
 
 def make_domain(version: int) -> int:
@@ -265,8 +169,7 @@ def make_domain(version: int) -> int:
     known = _REFER if version >= _SINCE[_REFER] else _MAKE_BLOCK
     descriptor = kernel.create_ruleset(known, 0, _SIGNALS if version >= _SCOPES_SINCE else 0, version)
     try:
-        with FileRules(descriptor, known) as rules:
-            rules.allow(Path("/"), known)
+        FileRules(descriptor, known).allow(Path("/"), known)
     except BaseException:
         os.close(descriptor)
         raise

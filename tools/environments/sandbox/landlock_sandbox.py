@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 from tools.environments.guardian import kill_reachable, kill_sessions
 from tools.environments.sandbox import kernel
 from tools.environments.sandbox.kernel import limit_process, start_confined
-from tools.environments.sandbox.landlock_rules import Ruleset, make_domain, make_ruleset
+from tools.environments.sandbox.landlock_rules import make_domain, make_ruleset
 from tools.environments.sandbox.places import SHARED_MEMORY, Scratch
 from tools.environments.sandbox.seccomp import (
     OF_ONE_PROCESS,
     OF_SOME_PROCESSES,
     SCHEDULING_CALLS,
+    Notification,
     as_int,
     call_filter,
     names_of,
@@ -29,7 +30,7 @@ from tools.environments.sandbox.seccomp import (
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from tools.environments.sandbox.network.hosts import NetworkGuard, Notice, Others, Watched
+    from tools.environments.sandbox.network.session_network import Others, SessionNetwork, Watched
     from tools.environments.sandbox.port import Confinement
 
 
@@ -83,7 +84,7 @@ class OwnershipJudge:
         self._hidden = tuple(hidden)
         self._user = os.geteuid()
 
-    def __call__(self, notice: Notice) -> int:
+    def __call__(self, notice: Notification) -> int:
         """Make the change or refuse it.
 
         Returns:
@@ -97,7 +98,7 @@ class OwnershipJudge:
         except OSError as problem:
             return problem.errno or errno.EACCES
 
-    def _judge(self, notice: Notice, name: str, form: _Form) -> int:
+    def _judge(self, notice: Notification, name: str, form: _Form) -> int:
         if self._acting_user(notice.pid) != self._user:
             return errno.EPERM  # we would do it with rights that the program has given up
         handle = _opened(notice, form)
@@ -138,7 +139,7 @@ def _is_at(where: Path, found: os.stat_result) -> bool:
     return os.path.samestat(where.lstat(), found)
 
 
-def _opened(notice: Notice, form: _Form) -> int:
+def _opened(notice: Notification, form: _Form) -> int:
     """A handle of what the call means; the caller closes it.
 
     Raises:
@@ -182,7 +183,7 @@ def _as_seen_by(thread: int, path: str) -> str:
     return f"/proc/{process}/fd/{path.removeprefix(_OWN_FILES)}"
 
 
-def _text_at(notice: Notice, address: int) -> bytes:
+def _text_at(notice: Notification, address: int) -> bytes:
     text, ended, _ = notice.memory(address, _MOST_PATH).partition(b"\0")
     if not ended:
         raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
@@ -221,7 +222,7 @@ class SchedulingJudge:
     def __init__(self, holds: Callable[[Collection[int]], bool]) -> None:
         self._holds = holds
 
-    def __call__(self, notice: Notice) -> int | None:
+    def __call__(self, notice: Notification) -> int | None:
         """Let the kernel go on with the call (None), or refuse it.
 
         Returns:
@@ -240,7 +241,7 @@ class SchedulingJudge:
         return None if notice.valid() else errno.EINTR
 
 
-def _meant(name: str, notice: Notice) -> Collection[int]:
+def _meant(name: str, notice: Notification) -> Collection[int]:
     """The processes or threads that the call would change.
 
     Raises:
@@ -422,7 +423,6 @@ def _serve(works: queue.SimpleQueue[_Work | None]) -> None:
 
 _CONNECTIONS = frozenset({"connect", "listen"})
 _JUDGED = OWNERSHIP_CALLS | SCHEDULING_CALLS
-_MOST_RULESETS = 8
 
 
 class LandlockSandbox:
@@ -433,11 +433,9 @@ class LandlockSandbox:
         version: of Landlock, what the kernel speaks when None.
     """
 
-    def __init__(self, guard: NetworkGuard | None = None, version: int | None = None) -> None:
+    def __init__(self, guard: SessionNetwork | None = None, version: int | None = None) -> None:
         self._guard = guard
         self._version = kernel.landlock_version() if version is None else version
-        self._lock = threading.Lock()
-        self._rulesets: dict[Confinement, Ruleset] = {}
         self._watched: weakref.WeakKeyDictionary[subprocess.Popen[bytes], Watched] = weakref.WeakKeyDictionary()
         self._scratch = Scratch()
         self._sessions: set[int] = set()
@@ -470,7 +468,8 @@ class LandlockSandbox:
         """
         program = self._program(confinement)
         listens = bool(program) and self._guard is not None
-        ruleset = self._ruleset(confinement, _terminal(popen.get("stderr")))
+        own, terminal = (self._scratch.path(),), _terminal(popen.get("stderr"))
+        ruleset = make_ruleset(confinement, self._version, own, terminal)
 
         def confine() -> int:
             kernel.give_up_privileges()
@@ -533,10 +532,6 @@ class LandlockSandbox:
         for process in tuple(self._apart):
             self.end_left(process)
         self._warden.close()
-        with self._lock:
-            for ruleset in self._rulesets.values():
-                ruleset.close()
-            self._rulesets.clear()
         self._scratch.close()
 
     def _program(self, confinement: Confinement) -> bytes:
@@ -553,22 +548,6 @@ class LandlockSandbox:
             strict=strict,
             own_ipc=strict and self._warden.has_own_ipc(),
         )
-
-    def _ruleset(self, confinement: Confinement, terminal: Path | None) -> int:
-        """A descriptor of the caller's."""
-        own = (self._scratch.path(),)
-        if terminal is not None:  # each has another one
-            return make_ruleset(confinement, self._version, own, terminal).descriptor
-        with self._lock:
-            known = self._rulesets.get(confinement)
-            if known is None or not known.is_current():
-                if known is not None:
-                    del self._rulesets[confinement]
-                    known.close()
-                if len(self._rulesets) >= _MOST_RULESETS:
-                    self._rulesets.pop(next(iter(self._rulesets))).close()
-                known = self._rulesets[confinement] = make_ruleset(confinement, self._version, own)
-            return os.dup(known.descriptor)
 
     def _watch(self, process: subprocess.Popen[bytes], listener: int, confinement: Confinement) -> None:
         if listener < 0:
@@ -587,7 +566,7 @@ class LandlockSandbox:
         of_processes = SchedulingJudge(self._warden.holds)
         processes = names_of(SCHEDULING_CALLS, kernel.machine())
 
-        def judge(notice: Notice) -> int | None:
+        def judge(notice: Notification) -> int | None:
             return of_processes(notice) if notice.nr in processes else of_files(notice)
 
         return judge

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import shlex
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from tools.approval.persistence_paths import names_at_home
@@ -246,7 +245,6 @@ _HIDDEN_OF_THE_SYSTEM = (
     *("/etc/ssh/ssh_host_rsa_key", "/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key"),
     *("/etc/NetworkManager/system-connections", "/etc/wireguard", "/var/lib/docker", "/var/spool/cron", "/var/mail"),
 )
-_CONFIG = ".config"  # the most of them lie there
 _HOMES = (Path("/home"), Path("/Users"))
 _ROOTS_HOME = Path("/root")
 _NO_PERSONS_HOME = frozenset({"linuxbrew"})
@@ -306,60 +304,6 @@ def hidden_places(home: Path, own: Iterable[Path], roots: Iterable[Path] = ()) -
     kept = [_resolved(root) for root in (*homes, *roots)]
     # What holds a root is not hidden as a whole: the root would be, too.
     return tuple(each for each in found if each in ours or not any(root.is_relative_to(each) for root in kept))
-
-
-def signs_of(home: Path, own: Iterable[Path]) -> tuple[object, ...]:
-    """What shows, quickly, that the answers of `hidden_places` and `protected_places` may have changed.
-
-    Args:
-        home, own: as there.
-    """
-    paths = [path for each in _own_homes(home) for path in _perhaps_there(str(each))]
-    return tuple((path, _sign(path)) for path in (*paths, *_HIDDEN_OF_THE_SYSTEM, *map(str, (*own, *_HOMES))))
-
-
-def _perhaps_there(home: str) -> Iterator[str]:
-    """Of the lists' places in a home, those whose first part is there, and in `.config` the second: looked at before
-    each command.
-    """
-    there, settings = _names(home), None
-    for first, names in _by_part("").items():
-        if there is not None and first not in there:
-            continue
-        if first == _CONFIG:
-            settings = _names(f"{home}/{_CONFIG}")
-        if settings is None or first != _CONFIG:
-            yield from (f"{home}/{name}" for name in names)
-        else:
-            for second, below in _by_part(f"{_CONFIG}/").items():
-                if second in settings:
-                    yield from (f"{home}/{name}" for name in below)
-
-
-def _names(directory: str) -> frozenset[str] | None:
-    """What lies in a directory, for comparing; None where that cannot be seen."""
-    try:
-        return frozenset(name.casefold() for name in os.listdir(directory))  # noqa: PTH208 - names are enough
-    except OSError:
-        return None
-
-
-@functools.cache
-def _by_part(below: str) -> Mapping[str, Sequence[str]]:
-    """The lists' places that begin with `below`, by the part that comes next."""
-    parts: dict[str, list[str]] = {}
-    for name in (*_HIDDEN, *_HIDDEN_WITH_SECRETS, *names_at_home()):
-        if name.startswith(below):
-            parts.setdefault(name[len(below) :].partition("/")[0].casefold(), []).append(name)
-    return parts
-
-
-def _sign(path: str) -> tuple[int, int] | None:
-    try:
-        facts = os.lstat(path)
-    except OSError:
-        return None
-    return facts.st_ino, facts.st_mtime_ns
 
 
 def cache_places(home: Path, installed: Iterable[str]) -> tuple[Path, ...]:

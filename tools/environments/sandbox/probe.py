@@ -16,7 +16,7 @@ from tools.environments.sandbox.port import Confinement, Probed, Promise, Sandbo
 from tools.environments.temp_directories import own_directory
 
 if TYPE_CHECKING:
-    from tools.environments.sandbox.network.hosts import NetworkGuard
+    from tools.environments.sandbox.network.session_network import SessionNetwork
 
 
 _SECONDS = 10.0
@@ -125,7 +125,7 @@ def _run(sandbox: Sandbox, place: Path) -> str:
 # The choice.
 
 
-def make_sandbox(make_guard: Callable[[], NetworkGuard] | None = None) -> Sandbox | None:
+def make_sandbox(make_guard: Callable[[], SessionNetwork] | None = None) -> Sandbox | None:
     """A sandbox for one session; None where `why_none` says why. The first call of a process takes some milliseconds.
 
     Args:
@@ -159,7 +159,7 @@ def reaches_hosts() -> bool:
     return not why_not()
 
 
-def _make(name: str, make_guard: Callable[[], NetworkGuard] | None) -> Sandbox:
+def _make(name: str, make_guard: Callable[[], SessionNetwork] | None) -> Sandbox:
     if name == "bubblewrap":
         from tools.environments.sandbox.bubblewrap import BubblewrapSandbox  # noqa: PLC0415 - rarely needed
 

@@ -13,7 +13,7 @@ from tools.environments.sandbox.places import Scratch
 from tools.environments.sandbox.port import Confinement
 
 if TYPE_CHECKING:
-    from tools.environments.sandbox.network.hosts import NetworkGuard
+    from tools.environments.sandbox.network.session_network import SessionNetwork
 
 PROGRAM = "/usr/bin/sandbox-exec"
 
@@ -32,7 +32,7 @@ class SeatbeltSandbox:
         guard: the session's network, of which the proxy is used: macOS tells nobody of connections.
     """
 
-    def __init__(self, guard: NetworkGuard | None = None) -> None:
+    def __init__(self, guard: SessionNetwork | None = None) -> None:
         self._guard = guard
         self._scratch = Scratch()
 

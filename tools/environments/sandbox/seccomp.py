@@ -480,19 +480,104 @@ _CALLS: dict[int, dict[int, Call]] = {
 _MOST_ADDRESS = 128
 
 
+class Gone(ProcessLookupError):
+    """Whoever made the call is gone, or does not wait for it any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """A call that waits for an answer. `thread` made it, `code` is its number in the thread's architecture."""
+    """A call that waits for an answer.
 
+    Attributes:
+        listener: where the answer goes.
+        pid: the thread that made it, as this process counts threads.
+        nr: the call's number in the thread's own architecture; `call` is which of those that matter.
+        args: its six arguments as they stand in the registers.
+    """
+
+    listener: int
     number: int
-    thread: int
+    pid: int
     call: Call
-    code: int
-    arguments: tuple[int, ...]
+    nr: int
+    args: tuple[int, ...]
 
+    def answer(self, error: int | None) -> None:
+        """Let the call return 0, fail with the errno `error`, or be made where that is None.
 
-class Gone(Exception):
-    """Whoever made the call is gone, or does not wait for it any more."""
+        Nothing happens where nobody waits for it.
+        """
+        response = _ANSWER.pack(self.number, 0, -(error or 0), _GO_ON if error is None else 0)
+        with suppress(OSError):  # ENOENT: nobody waits
+            fcntl.ioctl(self.listener, _SEND, response)
+
+    def valid(self) -> bool:
+        """Whether the call still waits; so what was found by its thread's number was its own."""
+        try:
+            fcntl.ioctl(self.listener, _ID_VALID, self.number.to_bytes(8, sys.byteorder))
+        except OSError:
+            return False
+        return True
+
+    def process(self) -> int:
+        """The process of the thread that made the call.
+
+        Raises:
+            OSError: Gone.
+        """
+        with open(f"/proc/{self.pid}/status", encoding="ascii", errors="replace") as status:  # noqa: PTH123
+            found = next((line for line in status if line.startswith("Tgid:")), "")
+        self._check()
+        return int(found.split()[1])
+
+    def its_socket(self) -> socket.socket:
+        """A duplicate of the socket that is the call's first argument; the caller closes it.
+
+        Raises:
+            OSError: it is no socket, or the process may not be looked into; Gone.
+        """
+        duplicate = _duplicate(self.process(), as_int(self.args[0]))
+        try:
+            self._check()
+            return socket.socket(fileno=duplicate)
+        except OSError:
+            os.close(duplicate)
+            raise
+
+    def address(self) -> bytes:
+        """A copy of the address that is the call's second argument, with the length that is its third.
+
+        Raises:
+            OSError: EINVAL as the kernel has it, and as `memory`.
+        """
+        length = as_int(self.args[2])
+        if not 0 < length <= _MOST_ADDRESS:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        copied = self.memory(self.args[1], length)
+        if len(copied) != length:
+            raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
+        return copied
+
+    def memory(self, address: int, size: int) -> bytes:
+        """At most `size` bytes of the thread's memory; less where it ends.
+
+        Raises:
+            OSError: EFAULT where there is none; EACCES, EPERM where the process may not be looked into; Gone.
+        """
+        memory = os.open(f"/proc/{self.pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            self._check()
+            return os.pread(memory, size, address)
+        except Gone:
+            raise
+        except (OverflowError, OSError) as problem:
+            raise OSError(errno.EFAULT, os.strerror(errno.EFAULT)) from problem
+        finally:
+            os.close(memory)
+
+    def _check(self) -> None:
+        if not self.valid():
+            raise Gone(errno.ESRCH, os.strerror(errno.ESRCH))
 
 
 @functools.cache
@@ -528,103 +613,17 @@ def receive(listener: int) -> Notification:
         fcntl.ioctl(listener, _RECV, buffer)
     except OSError as problem:
         if problem.errno in {errno.ENOENT, errno.EINTR}:
-            raise Gone from problem
+            raise Gone(errno.ESRCH, os.strerror(errno.ESRCH)) from problem
         raise
     number, thread, _, code, architecture, _, *arguments = _NOTIFICATION.unpack(buffer)
     call = _CALLS.get(architecture, {}).get(code, "other")
-    return Notification(number, thread, call, code, tuple(arguments))
-
-
-def answer(listener: int, notification: Notification, error: int | None) -> None:
-    """Let the call return 0, fail with the errno `error`, or be made where that is None.
-
-    Nothing happens where nobody waits for it.
-    """
-    made = error is None
-    _send(listener, _ANSWER.pack(notification.number, 0, 0 if error is None else -error, _GO_ON if made else 0))
-
-
-def is_waiting(listener: int, notification: Notification) -> bool:
-    """Whether the call still waits; so what was found by its thread's number was its own."""
-    try:
-        fcntl.ioctl(listener, _ID_VALID, notification.number.to_bytes(8, sys.byteorder))
-    except OSError:
-        return False
-    return True
-
-
-def process_of(listener: int, notification: Notification) -> int:
-    """The process of the thread that made the call.
-
-    Raises:
-        Gone, OSError.
-    """
-    with open(f"/proc/{notification.thread}/status", encoding="ascii", errors="replace") as status:  # noqa: PTH123
-        found = next((line for line in status if line.startswith("Tgid:")), "")
-    _check_waiting(listener, notification)
-    return int(found.split()[1])
-
-
-def socket_of(listener: int, notification: Notification) -> socket.socket:
-    """A duplicate of the socket that is the call's first argument; the caller closes it.
-
-    Raises:
-        Gone. OSError: it is no socket, or the process may not be looked into.
-    """
-    duplicate = _duplicate(process_of(listener, notification), as_int(notification.arguments[0]))
-    try:
-        _check_waiting(listener, notification)
-        return socket.socket(fileno=duplicate)
-    except (Gone, OSError):
-        os.close(duplicate)
-        raise
-
-
-def address_of(listener: int, notification: Notification) -> bytes:
-    """A copy of the address that is the call's second argument, with the length that is its third.
-
-    Raises:
-        Gone. OSError: EINVAL, EFAULT as the kernel has them; EACCES, EPERM where the process may not be looked into.
-    """
-    length = as_int(notification.arguments[2])
-    if not 0 < length <= _MOST_ADDRESS:
-        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-    copied = memory_of(listener, notification, notification.arguments[1], length)
-    if len(copied) != length:
-        raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
-    return copied
-
-
-def memory_of(listener: int, notification: Notification, address: int, size: int) -> bytes:
-    """At most `size` bytes of the thread's memory; less where it ends.
-
-    Raises:
-        Gone. OSError: EFAULT; EACCES, EPERM where the process may not be looked into.
-    """
-    memory = os.open(f"/proc/{notification.thread}/mem", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        _check_waiting(listener, notification)
-        return os.pread(memory, size, address)
-    except (OverflowError, OSError) as problem:
-        raise OSError(errno.EFAULT, os.strerror(errno.EFAULT)) from problem
-    finally:
-        os.close(memory)
+    return Notification(listener, number, thread, call, code, tuple(arguments))
 
 
 def as_int(argument: int) -> int:
     """A register as the C int that the kernel takes it for, if the call takes one."""
     low = argument & 0xFFFFFFFF
     return low - (1 << 32) if low >> 31 else low
-
-
-def _check_waiting(listener: int, notification: Notification) -> None:
-    if not is_waiting(listener, notification):
-        raise Gone
-
-
-def _send(listener: int, response: bytes) -> None:
-    with suppress(OSError):  # ENOENT: nobody waits
-        fcntl.ioctl(listener, _SEND, response)
 
 
 def _duplicate(process: int, descriptor: int) -> int:

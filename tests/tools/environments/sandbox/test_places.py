@@ -10,7 +10,6 @@ from tools.environments.sandbox.places import (
     hidden_places,
     not_within,
     protected_places,
-    signs_of,
     temporary_places,
 )
 
@@ -118,16 +117,3 @@ def test_what_runs_by_itself_is_protected_where_the_home_is_a_root(home):
     (home / "project").mkdir()
     assert rc in protected_places(home, [home])
     assert protected_places(home, [home / "project"]) == ()
-
-
-@pytest.mark.parametrize("name", [".netrc", ".ssh", ".docker/config.json", ".config/git/credentials", ".bashrc"])
-def test_a_place_that_comes_or_changes_in_a_home_shows(tmp_path, name):
-    (tmp_path / "unrelated").write_text("x")
-    before = signs_of(tmp_path, ())
-    assert signs_of(tmp_path, ()) == before
-    place = tmp_path / name
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text("secret")
-    come = signs_of(tmp_path, ())
-    os.utime(place, ns=(1, 1))
-    assert len({before, come, signs_of(tmp_path, ())}) == 3

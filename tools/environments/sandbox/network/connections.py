@@ -201,15 +201,10 @@ class Refusals:
             if len(self._entries) < _MOST:
                 self._entries.append((command, what))
 
-    def count(self) -> int:
-        """How many there have been."""
+    def of(self, command: int | None) -> tuple[str, ...]:
+        """Those of one command, or for None of all, each once and in order."""
         with self._lock:
-            return len(self._entries)
-
-    def since(self, mark: int = 0, command: int | None = None) -> tuple[str, ...]:
-        """Those after the mark, of one command or of all, each once and in order."""
-        with self._lock:
-            found = (what for whose, what in self._entries[mark:] if command is None or whose == command)
+            found = (what for whose, what in self._entries if command is None or whose == command)
             return tuple(dict.fromkeys(found))
 
 

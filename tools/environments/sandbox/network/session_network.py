@@ -1,4 +1,4 @@
-"""The network of one session's confined commands: the `NetworkGuard` port, and the supervisor behind it."""
+"""The network of one session's confined commands, and the supervisor that answers their calls."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ import threading
 from collections.abc import Callable, Mapping
 
 from tools.environments.http_connect import LookUp, look_up
-from tools.environments.sandbox import seccomp
 from tools.environments.sandbox.network.connections import Caller, Connecting, Desk, ProxyDoor, Reach, Refusals
-from tools.environments.sandbox.network.hosts import HostGate, HostRules, NetworkRules, Others, Watched
+from tools.environments.sandbox.network.hosts import HostGate, HostRules, NetworkRules
 from tools.environments.sandbox.network.proxy import NOT_ANNOUNCED, SandboxProxy, proxy_variables
 from tools.environments.sandbox.network.sockets import OwnListeners
 from tools.environments.sandbox.network.upstream import Reaching
-from tools.environments.sandbox.seccomp import Gone, Notification
+from tools.environments.sandbox.seccomp import Gone, Notification, as_int, receive
 from tools.light_dataclass import dataclass
 
 # The supervisor answers the calls that a command's filter hands over: `connect` and `listen`, on a thread of its own.
@@ -27,6 +26,10 @@ from tools.light_dataclass import dataclass
 log = logging.getLogger(__name__)
 
 _MOST_WAITING = 256
+
+Others = Callable[[Notification], int | None]
+"""Answers a call that is not the network's: 0 for a success, an errno, or None, with which the kernel makes the call:
+so only what stands in registers was judged. It is quick and raises nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,40 +46,6 @@ class _Attempt:
         os.close(self.caller.alive)
 
 
-@dataclass(frozen=True, slots=True)
-class _Notice:
-    """The `Notice` of the port; used on the supervisor's thread only, so the listener is open."""
-
-    listener: int
-    notification: Notification
-
-    @property
-    def pid(self) -> int:
-        """As the port says."""
-        return self.notification.thread
-
-    @property
-    def nr(self) -> int:
-        """As the port says."""
-        return self.notification.code
-
-    @property
-    def args(self) -> tuple[int, ...]:
-        """As the port says."""
-        return self.notification.arguments
-
-    def valid(self) -> bool:
-        """As the port says."""
-        return seccomp.is_waiting(self.listener, self.notification)
-
-    def memory(self, address: int, size: int) -> bytes:
-        """As the port says."""
-        try:
-            return seccomp.memory_of(self.listener, self.notification, address, size)
-        except Gone as problem:
-            raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH)) from problem
-
-
 class Supervisor:
     """Serves one filter until its last process is gone, or `close`.
 
@@ -86,7 +55,7 @@ class Supervisor:
         listener: the notification descriptor; the supervisor's from now on.
         ended: is called on the supervisor's thread in the end.
         reach: of the command.
-        others: as in the port.
+        others: answers every other call; None refuses it (EACCES).
     """
 
     def __init__(
@@ -150,7 +119,7 @@ class Supervisor:
                 if self._sleep.fileno() in ready or not ready[self._listener] & select.POLLIN:
                     return
                 try:
-                    self._take(seccomp.receive(self._listener))
+                    self._take(receive(self._listener))
                 except Gone:
                     continue
         except OSError:
@@ -162,34 +131,31 @@ class Supervisor:
     def _take(self, notification: Notification) -> None:
         try:
             if notification.call == "listen":
-                with seccomp.socket_of(self._listener, notification) as duplicate:
-                    backlog = seccomp.as_int(notification.arguments[1])
+                with notification.its_socket() as duplicate:
+                    backlog = as_int(notification.args[1])
                     code = self._connecting.listen(self._command, self._reach, duplicate, backlog)
                 self._answer(notification, code)
             elif notification.call == "connect":
                 self._begin(self._attempt(notification))
             else:
-                self._answer(notification, self._judged_by_others(notification))
-        except OSError as problem:
-            self._answer(notification, self._connecting.unseen(self._command, problem))
+                self._answer(notification, errno.EACCES if self._others is None else self._others(notification))
         except Gone:
             return
+        except OSError as problem:
+            self._answer(notification, self._connecting.unseen(self._command, problem))
         except Exception:  # one call that fails must not take the network of the whole command with it
             log.exception("judging a call of a confined command")
             self._answer(notification, errno.EACCES)
 
-    def _judged_by_others(self, notification: Notification) -> int | None:
-        return errno.EACCES if self._others is None else self._others(_Notice(self._listener, notification))
-
     def _attempt(self, notification: Notification) -> _Attempt:
-        address = seccomp.address_of(self._listener, notification)
-        duplicate = seccomp.socket_of(self._listener, notification)
+        address = notification.address()
+        duplicate = notification.its_socket()
         try:
-            alive = os.pidfd_open(seccomp.process_of(self._listener, notification))
-        except (Gone, OSError):
+            alive = os.pidfd_open(notification.process())
+        except OSError:
             duplicate.close()
             raise
-        caller = Caller(self._command, self._reach, notification.thread, alive)
+        caller = Caller(self._command, self._reach, notification.pid, alive)
         return _Attempt(notification, caller, duplicate, address)
 
     def _begin(self, attempt: _Attempt) -> None:
@@ -218,7 +184,7 @@ class Supervisor:
     def _answer(self, notification: Notification, code: int | None) -> None:
         with self._lock:
             if not self._is_released:
-                seccomp.answer(self._listener, notification, code)
+                notification.answer(code)
 
     def _release(self) -> None:
         with self._lock:
@@ -229,13 +195,15 @@ class Supervisor:
 
 
 @dataclass(frozen=True, slots=True)
-class _Watched:
+class Watched:
+    """The network of one command."""
+
     command: int
     taken_down: Refusals
 
     def refusals(self) -> tuple[str, ...]:
-        """As the port says."""
-        return self.taken_down.since(command=self.command)
+        """What it tried to reach and did not, each once and in order: "example.org:443: the person said no"."""
+        return self.taken_down.of(self.command)
 
 
 class SessionNetwork:
@@ -273,7 +241,20 @@ class SessionNetwork:
     def adopt(
         self, listener: int, *, online: bool = True, everywhere: bool = False, others: Others | None = None
     ) -> Watched:
-        """As the port says."""
+        """Serve a seccomp notification descriptor, the network's own from now on, until its last process is gone.
+
+        It is called on a thread that is not confined itself: those that serve would inherit that. The filter notifies
+        of `connect` and `listen`. When the network ends before the processes, their calls fail (ENOSYS).
+
+        Args:
+            online: whether the proxy, and services of this machine that the person allows, may be reached. Without
+                it only what listens in this session's own commands.
+            everywhere: every internet address may be reached directly; unix sockets are judged as ever.
+            others: is asked, on a thread of the network's, about every other call; None refuses it (EACCES).
+
+        Raises:
+            OSError, RuntimeError: the session has ended, or no thread can be started; the descriptor is closed.
+        """
         reach: Reach = "everywhere" if everywhere else "proxy" if online else "session"
         with self._lock:
             if self._is_closed:
@@ -285,10 +266,16 @@ class SessionNetwork:
             )
             supervisor.start()
             self._supervisors[command] = supervisor
-        return _Watched(command, self._refusals)
+        return Watched(command, self._refusals)
 
     def variables(self) -> Mapping[str, str]:
-        """As the port says."""
+        """The environment that leads programs to the proxy, which is started if it does not run yet.
+
+        The same in each call, so that it does not matter if a shell keeps them from one command to the next.
+
+        Raises:
+            OSError: the proxy cannot be started.
+        """
         # Without a supervisor nobody knows where a command begins: the next one is this call's.
         self._desk.forget(NOT_ANNOUNCED, refused_only=True)
         with self._lock:
@@ -301,22 +288,18 @@ class SessionNetwork:
             assert self._door.port is not None  # noqa: S101 - set with the proxy
             return proxy_variables(self._door.port, self._password, os.environ)
 
-    def mark(self) -> int:
-        """As the port says."""
-        return self._refusals.count()
-
-    def refusals(self, since: int = 0) -> tuple[str, ...]:
-        """As the port says."""
-        return self._refusals.since(since)
+    def refusals(self) -> tuple[str, ...]:
+        """The refusals of all commands, each once and in order."""
+        return self._refusals.of(None)
 
     def any_left(self) -> bool:
-        """As the port says."""
+        """Whether a process is alive whose connections are judged here."""
         with self._lock:
             supervisors = list(self._supervisors.values())
         return any(not supervisor.is_over() for supervisor in supervisors)
 
     def close(self) -> None:
-        """As the port says; may be called again."""
+        """The session has ended: connections through the proxy are cut, no new one is made. May be called again."""
         with self._lock:
             self._is_closed = True
             proxy, self._proxy = self._proxy, None

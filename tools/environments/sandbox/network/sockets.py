@@ -32,8 +32,6 @@ _SECONDS = 5
 
 _TCP_QUESTION = struct.Struct("=BBBxI2s46x")
 _TCP_ENTRY = struct.Struct("=4x2s46x16xI")
-_TABLES = {socket.AF_INET: "/proc/net/tcp", socket.AF_INET6: "/proc/net/tcp6"}
-_LISTENING_IN_TABLE = "0A"
 
 
 def dump(question: bytes) -> Iterator[bytes]:
@@ -79,27 +77,16 @@ def listening_on(port: int) -> frozenset[int]:
     Raises:
         OSError: nothing tells.
     """
-    return frozenset(number for family in _TABLES for number in _listening_on(family, port))
+    # A kernel without IPv6 has no such table, and answers no question about it.
+    families = (socket.AF_INET, socket.AF_INET6) if Path("/proc/net/tcp6").exists() else (socket.AF_INET,)
+    return frozenset(number for family in families for number in _listening_on(family, port))
 
 
 def _listening_on(family: int, port: int) -> list[int]:
     place = struct.pack("!H", port)
     question = _TCP_QUESTION.pack(family, socket.IPPROTO_TCP, 0, LISTENING, place)
-    try:
-        entries = (_TCP_ENTRY.unpack_from(body) for body in dump(question))
-        return [number for found, number in entries if found == place]
-    except OSError:
-        return from_table(_TABLES[socket.AddressFamily(family)], port)
-
-
-def from_table(table: str, port: int) -> list[int]:
-    """For kernels that were built without the question about TCP."""
-    ending = f":{port:04X}"
-    if table.endswith("6") and not Path(table).exists():
-        return []  # a kernel without IPv6
-    with open(table, encoding="ascii") as lines:  # noqa: PTH123
-        fields = [line.split() for line in lines]
-    return [int(f[9]) for f in fields if f[1].endswith(ending) and f[3] == _LISTENING_IN_TABLE]
+    entries = (_TCP_ENTRY.unpack_from(body) for body in dump(question))
+    return [number for found, number in entries if found == place]
 
 
 # Which socket listens at a place of the file system, or under an abstract name: sock_diag(7) tells it.

@@ -12,8 +12,8 @@ import pytest
 
 from tests.support.host_gate import ScriptedGate
 from tests.support.notified import start_notified
-from tools.environments.sandbox.network.hosts import HostRules, NetworkRules, Watched
-from tools.environments.sandbox.network.session_network import SessionNetwork
+from tools.environments.sandbox.network.hosts import HostRules, NetworkRules
+from tools.environments.sandbox.network.session_network import SessionNetwork, Watched
 
 MakeNetwork = Callable[..., SessionNetwork]
 _PYTHON = (sys.executable, "-I", "-S", "-c")

@@ -14,7 +14,7 @@ from tests.support.notified import WHY_NOT
 from tests.support.waiting import wait_until
 from tests.tools.environments.sandbox.network.conftest import MakeNetwork, run_python, start_python
 from tests.tools.environments.sandbox.network.test_connecting import CONNECT
-from tools.environments.sandbox.network.hosts import Notice
+from tools.environments.sandbox.seccomp import Notification
 
 pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
 
@@ -45,7 +45,7 @@ def test_other_calls_are_answered_by_whoever_was_named_for_them(make_network: Ma
     number = {"x86_64": 258, "aarch64": 34}[os.uname().machine]
     heard: list[str] = []
 
-    def others(notice: Notice) -> int:
+    def others(notice: Notification) -> int:
         path = notice.memory(notice.args[1], 4096).partition(b"\0")[0].decode()
         heard.append(path)
         assert notice.valid()
