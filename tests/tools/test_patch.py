@@ -131,14 +131,13 @@ def test_a_mode_is_not_told_of(tmp_path: Path):
     assert "mode" not in entry.schema["properties"]
 
 
-def test_a_miss_shows_the_closest_lines_and_how_they_differ(tmp_path: Path):
+def test_a_miss_shows_the_closest_lines(tmp_path: Path):
     message = error_of(patched(tmp_path, FILE.replace("    ", "\t"), "def b():\n    return two", "x"))
     assert "5|def b():\n6|\treturn 2" in message
-    assert "- line 6: you wrote '    return two'\n" in message
 
 
 def test_a_change_that_was_made_before_is_recognised(tmp_path: Path):
-    assert "line 6" in error_of(patched(tmp_path, FILE, "    return 22", "    return 2"))
+    assert "6|    return 2" in error_of(patched(tmp_path, FILE, "    return 22", "    return 2"))
 
 
 def test_a_miss_without_anything_alike_says_so(tmp_path: Path):

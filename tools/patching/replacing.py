@@ -42,7 +42,6 @@ from tools.text.encoding import with_newlines
 from tools.text.matching import (
     Region,
     clipped,
-    closest_piece,
     closest_regions,
     compact_diff,
     line_number,
@@ -313,7 +312,6 @@ def _ending(line: str, sent: str, likeness: Likeness) -> int | None:
 # Says why a text was not found, and shows what comes closest.
 
 _MAX_REGION_LINES = 15
-_MAX_DIFFERENCES = 6
 _MAX_LINE_CHARS = 300
 _MIN_TELLING_CHARS = 10
 _AS_CLOSE = 0.1
@@ -346,28 +344,20 @@ def not_found(text: str, old: str, new: str, name: str) -> str:
     if regions:
         shown = "\n\n".join(map(described, regions))
         return f"{message} The closest:\n\n{shown}\n\nSend old_string again exactly as the file has it."
-    if (piece := closest_piece(text, old)) is not None:
-        return (
-            f"{message} The closest is in line {piece.line}, columns {piece.first}–{piece.last}:\n\n{piece.text}\n\n"
-            "Send old_string again exactly as the file has it; a part of a line is enough."
-        )
     return f"{message} Nothing in it resembles that: read the file again, or look with search_files."
 
 
 def described(region: Region) -> str:
-    """The lines of a region with their numbers, and how they differ from what was sent."""
+    """The lines of a region with their numbers."""
     lines = [
         f"{number}|{clipped(line, _MAX_LINE_CHARS)}"
         for number, line in enumerate(region.lines[:_MAX_REGION_LINES], region.first)
     ]
     if hidden := len(region.lines) - len(lines):
         lines.append(f"[… {hidden} more lines]")
-    told = [f"- {difference}" for difference in region.differences[:_MAX_DIFFERENCES]]
-    if hidden := len(region.differences) - len(told):
-        told.append(f"- and {hidden} more differences")
-    if not told:
-        told.append("- only line breaks before or after these lines differ: leave them out")
-    return "\n".join([*lines, *told])
+    if region.is_same:
+        lines.append("- only line breaks before or after these lines differ: leave them out")
+    return "\n".join(lines)
 
 
 def described_lines(numbers: Sequence[int]) -> str:

@@ -1,13 +1,12 @@
-"""Finds text in a file, the region most like it, and how lines differ; compact diffs."""
+"""Finds text in a file, or the region most like it; compact diffs."""
 
 from __future__ import annotations
 
 import difflib
 import re
 import unicodedata
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import accumulate, count, groupby
 from operator import add
@@ -176,9 +175,8 @@ def _cut(diff: str, max_chars: int) -> str:
     return f"{diff[: cut if cut > 0 else max_chars]}\n[… {diff.count(chr(10), max(cut, 0))} more lines]"
 
 
-# How two lines differ that a reader would take for the same: white space, quotes, escapes, look-alikes.
+# Finds a piece of text in a file, and where it is not there, what comes closest.
 
-_MAX_SHOWN = 300
 _LOOKALIKES = str.maketrans(
     {
         "‘": "'", "’": "'", "‚": "'", "′": "'", "“": '"', "”": '"', "„": '"', "″": '"',
@@ -187,95 +185,12 @@ _LOOKALIKES = str.maketrans(
     }
 )  # fmt: skip
 _QUOTES = str.maketrans({"'": '"', "`": '"'})
-_ESCAPES = (("\\n", "\n"), ("\\t", "\t"), ('\\"', '"'), ("\\'", "'"), ("\\\\", "\\"))
-
-
-def normalised(line: str) -> str:
-    """The line without what `describe_difference` has a name for, so that such lines compare equal."""
-    if not line.isascii():
-        line = unicodedata.normalize("NFKC", line.translate(_LOOKALIKES))
-    return " ".join(line.translate(_QUOTES).split()).casefold()
-
-
-def describe_difference(wrote: str, has: str) -> str:
-    """How two different lines differ, for whoever sees the file's line too.
-
-    Returns:
-        «you wrote '…'» for other text, and «you wrote '…', the file has '…' (why)» for what is hardly to be seen.
-    """
-    reasons = _reasons(wrote, has)
-    yours, theirs = map(repr, around_change(wrote, has, _MAX_SHOWN))
-    if not reasons and len(has) <= _MAX_SHOWN:
-        return f"you wrote {yours}"
-    why = f" ({', '.join(reasons)})" if reasons else ""
-    return f"you wrote {yours}, the file has {theirs}{why}"
-
-
-def _reasons(wrote: str, has: str) -> list[str]:
-    """What differs, where that has a name; blanks matter only where the rest is the same but for that."""
-    reasons = _space_reasons(wrote, has)
-    yours, theirs = wrote.strip(), has.strip()
-    if yours == theirs:
-        return reasons
-    for name, same in (
-        ("spaces within the line", lambda text: " ".join(text.split())),
-        ("kind of quotes", lambda text: text.translate(_QUOTES)),
-        ("upper and lower case", str.casefold),
-        ("look-alike characters", lambda text: unicodedata.normalize("NFKC", text.translate(_LOOKALIKES))),
-        ("escapes", _unescaped),
-    ):
-        if same(yours) == same(theirs):
-            return [*reasons, name]
-    return ["several small differences"] if normalised(wrote) == normalised(has) else []
-
-
-def _space_reasons(wrote: str, has: str) -> list[str]:
-    reasons: list[str] = []
-    yours, theirs = _indent(wrote), _indent(has)
-    if yours != theirs:
-        reasons.append(f"indented with {_named(theirs)}, not {_named(yours)}")
-    if wrote.endswith("\r") != has.endswith("\r"):
-        reasons.append("Windows line ending" if has.endswith("\r") else "no Windows line ending")
-    elif _tail(wrote) != _tail(has):
-        reasons.append("white space at the end")
-    return reasons
-
-
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]
-
-
-def _tail(line: str) -> str:
-    return line[len(line.rstrip()) :]
-
-
-def _named(space: str) -> str:
-    counts = ((space.count("\t"), "tab"), (space.count(" "), "space"))
-    named = [f"{count} {word}{'s' if count > 1 else ''}" for count, word in counts if count]
-    return " and ".join(named) or "nothing"
-
-
-def _unescaped(text: str) -> str:
-    for escaped, plain in _ESCAPES:
-        text = text.replace(escaped, plain)
-    return text
-
-
-# Finds a piece of text in a file, and where it is not there, what comes closest and how that differs.
-
-_NAME = re.compile(r"\w+")
-_MIN_PIECE = 3
-_MAX_PROBES = 64
-_FEW_HITS = 200
-_MAX_HITS = 1000
+_WORD = re.compile(r"[^\W\d_]{2,}|\d{2,}")
+_MOST_WORDS = 64
+_MOST_PLACES = 1000
 _CANDIDATES = 8
 _MIN_SCORE = 0.5
 _MAX_COMPARED_CHARS = 300
-_GRAM = 8
-_MAX_PIECE = 600
-
-Probe = tuple[str, int]
-"""A piece to look for, and the line (0-based) of what is looked for that it is in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,13 +200,13 @@ class Region:
     Attributes:
         first: number of its first line (1-based).
         score: 1 when only white space, quotes or letter case differ; less with each other difference.
-        differences: «line 12: you wrote …, the file has … (why)».
+        is_same: the lines are those that were looked for, so that only line breaks around them differ.
     """
 
     first: int
     lines: tuple[str, ...]
     score: float
-    differences: tuple[str, ...]
+    is_same: bool
 
 
 def occurrences(text: str, needle: str) -> list[int]:
@@ -317,16 +232,16 @@ def line_number(text: str, position: int) -> int:
 def closest_regions(text: str, needle: str, limit: int = 3) -> list[Region]:
     """Up to `limit` regions of `text` that resemble `needle`, the closest first.
 
-    Pieces of the needle vote for where it would begin; only the few best places are compared line by line, so that a
+    The needle's words vote for where it would begin; only the few best places are compared line by line, so that a
     long file costs little.
     """
     wanted = needle.strip("\n").split("\n")
     lines = text.split("\n")
     if not "".join(wanted).strip():
         return []
-    wanted_keys = [normalised(line) for line in wanted]
+    wanted_keys = [_key(line) for line in wanted]
     scored = sorted(
-        ((_score(lines, start, wanted_keys), start) for start in _candidates(text, lines, wanted)),
+        ((_score(lines, start, wanted_keys), start) for start in _candidates(lines, wanted)),
         key=lambda pair: (-pair[0], pair[1]),
     )
     regions: list[Region] = []
@@ -337,73 +252,33 @@ def closest_regions(text: str, needle: str, limit: int = 3) -> list[Region]:
     return regions
 
 
-def _candidates(text: str, lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """The first lines (0-based) of the places that share the most, and the rarest, pieces with `wanted`."""
-    starts = line_starts(lines)
-    probes = _probes(wanted)
-    # What is frequent says little and costs much: it is asked only where nothing else is there.
-    votes, frequent = _votes(text, starts, probes, _FEW_HITS)
-    if not votes:
-        votes, _ = _votes(text, starts, frequent, _MAX_HITS)
-    # A line too many or too few moves later words' votes by one: neighbours lend half their weight.
-    weights = {start: votes[start] + (votes.get(start - 1, 0) + votes.get(start + 1, 0)) / 2 for start in votes}
-    return sorted(weights, key=lambda start: (-weights[start], start))[:_CANDIDATES]
-
-
-def _votes(
-    text: str, starts: Sequence[int], probes: Sequence[Probe], most: int
-) -> tuple[dict[int, float], list[Probe]]:
-    """The weight of each line (0-based) as the first of the place, and the pieces that are too frequent to say."""
+def _candidates(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """The first lines (0-based) of the places that share the most, and the rarest, words with `wanted`."""
+    asked = {word.casefold(): index for index, line in enumerate(wanted) for word in _WORD.findall(line)}
+    asked = dict(sorted(asked.items(), key=lambda item: -len(item[0]))[:_MOST_WORDS])
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for number, line in enumerate(lines):
+        for word in asked.keys() & map(str.casefold, _WORD.findall(line)):
+            places[word].append(number)
     votes: defaultdict[int, float] = defaultdict(float)
-    frequent: list[Probe] = []
-    for piece, index in probes:
-        hits = _hits(text, piece, most)
-        if len(hits) > most:
-            frequent.append((piece, index))
-            continue
-        for position in hits:
-            votes[max(0, bisect_right(starts, position) - 1 - index)] += 1 / len(hits)
-    return dict(votes), frequent
+    for word, found in places.items():
+        for number in found[:_MOST_PLACES]:
+            # A line too many or too few moves later words' votes by one: neighbours get half the weight.
+            for start, share in ((0, 1.0), (-1, 0.5), (1, 0.5)):
+                votes[max(0, number - asked[word] + start)] += share / len(found)
+    return sorted(votes, key=lambda start: (-votes[start], start))[:_CANDIDATES]
 
 
-def _probes(wanted: Sequence[str]) -> list[Probe]:
-    """Pieces to look for: those that say most, over all lines."""
-    by_line = [_pieces(line.strip()) for line in wanted]
-    probes: list[Probe] = []
-    for rank in range(max(map(len, by_line))):
-        probes += [(pieces[rank], index) for index, pieces in enumerate(by_line) if rank < len(pieces)]
-        if len(probes) >= _MAX_PROBES:
-            break
-    return probes[:_MAX_PROBES]
-
-
-def _pieces(line: str) -> list[str]:
-    """The line, its halves (a slip in one leaves the other), its names and the halves of these."""
-    names = sorted(set(_NAME.findall(line)), key=lambda name: (-len(name), name))
-    pieces = [line, *_halves(line)]
-    pieces += names
-    pieces += [half for name in names if len(name) >= _MIN_PIECE * 2 for half in _halves(name)]
-    return [piece for piece in dict.fromkeys(pieces) if len(piece) >= _MIN_PIECE]
-
-
-def _halves(piece: str) -> tuple[str, str]:
-    middle = len(piece) // 2
-    return piece[:middle], piece[middle:]
-
-
-def _hits(text: str, piece: str, most: int) -> list[int]:
-    """Where `piece` is; no more than one place over `most`."""
-    hits: list[int] = []
-    position = text.find(piece)
-    while position >= 0 and len(hits) <= most:
-        hits.append(position)
-        position = text.find(piece, position + 1)
-    return hits
+def _key(line: str) -> str:
+    """The line without what a reader would hardly see: white space, kind of quotes, letter case, look-alikes."""
+    if not line.isascii():
+        line = unicodedata.normalize("NFKC", line.translate(_LOOKALIKES))
+    return " ".join(line.translate(_QUOTES).split()).casefold()
 
 
 def _score(lines: Sequence[str], start: int, wanted: Sequence[str]) -> float:
-    """The mean likeness of the lines from `start` on to `wanted` (both normalised), weighted by their length."""
-    has = [normalised(line) for line in lines[start : start + _window(len(wanted))]]
+    """The mean likeness of the lines from `start` on to the keys `wanted`, weighted by their length."""
+    has = [_key(line) for line in lines[start : start + _window(len(wanted))]]
     matcher = SequenceMatcher(None, has, wanted)
     likeness = 0.0
     weight = sum(len(line) + 1 for line in wanted)
@@ -428,7 +303,7 @@ def _likeness(first: str, second: str) -> float:
 
 def _region(lines: Sequence[str], start: int, wanted: Sequence[str], score: float) -> Region:
     has = lines[start : start + _window(len(wanted))]
-    steps = _steps(has, wanted)
+    steps = SequenceMatcher(None, list(map(_key, has)), list(map(_key, wanted))).get_opcodes()
     # What comes before the first line that was meant and after the last is none of the place.
     first = steps[0][2] if steps[0][0] == "delete" else 0
     last = len(has)
@@ -436,83 +311,5 @@ def _region(lines: Sequence[str], start: int, wanted: Sequence[str], score: floa
         last = steps[-1][1]
     elif steps[-1][0] == "replace":
         last = min(len(has), steps[-1][1] + steps[-1][4] - steps[-1][3])
-    has, start = has[first:last], start + first
-    return Region(start + 1, tuple(has), score, tuple(_differences(has, start, wanted)))
-
-
-def _steps(has: Sequence[str], wanted: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
-    matcher = SequenceMatcher(None, [normalised(line) for line in has], [normalised(line) for line in wanted])
-    return matcher.get_opcodes()
-
-
-def _differences(has: Sequence[str], start: int, wanted: Sequence[str]) -> Iterator[str]:
-    for tag, has_from, has_to, wanted_from, wanted_to in _steps(has, wanted):
-        yours, theirs = wanted[wanted_from:wanted_to], has[has_from:has_to]
-        paired = min(len(yours), len(theirs)) if tag in {"equal", "replace"} else 0
-        for index in range(paired):
-            if yours[index] != theirs[index]:
-                yield f"line {start + has_from + index + 1}: {describe_difference(yours[index], theirs[index])}"
-        if left_out := len(theirs) - paired:
-            first = start + has_from + paired + 1
-            yield f"you left out {f'line {first}' if left_out == 1 else f'lines {first}–{first + left_out - 1}'}"
-        for line in yours[paired:]:
-            yield f"you wrote {clipped(line)!r}, which the file does not have before line {start + has_to + 1}"
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of a long line that resembles what was looked for.
-
-    Attributes:
-        line: the line's number (1-based).
-        first, last: its columns (1-based, inclusive).
-        text: what is there.
-    """
-
-    line: int
-    first: int
-    last: int
-    text: str
-
-
-def closest_piece(text: str, needle: str) -> Piece | None:
-    """The part of a line of more than 300 characters that most resembles `needle`, None where there is none."""
-    wanted = needle.strip()[:_MAX_PIECE]
-    if len(wanted) < _GRAM or all(len(line) <= _MAX_COMPARED_CHARS for line in text.split("\n")):
-        return None
-    start = _likely_start(text, wanted)
-    if start is None:
-        return None
-    begin = max(text.rfind("\n", 0, start) + 1, start - _GRAM)
-    end = min(start + len(wanted) + 2 * _GRAM, len(text))
-    blocks = [
-        block
-        for block in SequenceMatcher(None, text[begin:end], wanted, autojunk=False).get_matching_blocks()
-        if block.size
-    ]
-    if sum(block.size for block in blocks) < _MIN_SCORE * len(wanted):
-        return None
-    first, last = begin + blocks[0].a, begin + blocks[-1].a + blocks[-1].size
-    line_start, line_end = text.rfind("\n", 0, first) + 1, text.find("\n", first)
-    last = last if line_end < 0 else min(last, line_end)
-    return Piece(line_number(text, first), first - line_start + 1, last - line_start, text[first:last])
-
-
-def _likely_start(text: str, wanted: str) -> int | None:
-    """Where most pieces of `wanted` say that it begins; blanks and slips move these places a little."""
-    votes: defaultdict[int, float] = defaultdict(float)
-    pieces = {offset: wanted[offset : offset + _GRAM] for offset in range(0, len(wanted) - _GRAM + 1, _GRAM // 2)}
-    pieces |= {found.start(): found[0] for found in _NAME.finditer(wanted) if len(found[0]) >= _MIN_PIECE}
-    for offset, piece in pieces.items():
-        hits = _hits(text, piece, _FEW_HITS)
-        if len(hits) <= _FEW_HITS:
-            for hit in hits:
-                votes[max(0, hit - offset)] += 1 / len(hits)
-    if not votes:
-        return None
-    near: defaultdict[int, float] = defaultdict(float)
-    for start, weight in votes.items():
-        for bucket in (start // _GRAM, start // _GRAM + 1):
-            near[bucket] += weight
-    best = max(near, key=lambda bucket: (near[bucket], -bucket))
-    return max((start for start in votes if start // _GRAM in {best, best - 1}), key=lambda start: votes[start])
+    found = tuple(has[first:last])
+    return Region(start + first + 1, found, score, is_same=found == tuple(wanted))

@@ -223,14 +223,6 @@ def test_a_miss_in_a_notebook_says_how_to_edit_cells():
     assert "book['cells'][0]['source']" in str(told.value)
 
 
-def test_a_miss_in_a_long_line_names_its_line_and_columns():
-    text = "a\n" + "".join(f"f{n}=g({n});" for n in range(1000)) + "\n"
-    with pytest.raises(ToolError) as told:
-        replaced(text, [Replacement("f500 = g(500); f501 = g(501);", "x")], "a.min.js")
-    assert "in line 2, columns " in str(told.value)
-    assert "\n\nf500=g(500);f501=g(501);\n\n" in str(told.value)
-
-
 def test_a_miss_shows_no_place_that_is_much_less_alike():
     text = "def load(self):\n    with open(self.path) as stream:\n        a\n"
     text += "\ndef save(self):\n    with open(x) as y:\n        b\n"
