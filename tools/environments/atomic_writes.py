@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import functools
 import os
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,18 +20,14 @@ from tools.os_compat import NOT_ON_WINDOWS, O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW, 
 
 # Opens paths in which no symbolic link may be: what is touched is what was asked about.
 # A path is resolved, somebody says yes to it, and only then it is opened. Between the two another process may put a
-# link in the place of one of its directories. So the kernel is told to follow none (`openat2`, Linux 5.6;
-# `O_NOFOLLOW_ANY`, macOS), or else the path is opened directory by directory. What is to be changed is named by a
-# directory that is held open, and a name in it: what becomes of the path meanwhile does not matter then.
+# link in the place of one of its directories. So each directory is opened within the one before (macOS does that at
+# once: `O_NOFOLLOW_ANY`). What is to be changed is named by a directory that is held open, and a name in it: what
+# becomes of the path meanwhile does not matter then.
 
 _ANY_LINK = getattr(os, "O_NOFOLLOW_ANY", 0)
 # A handle that only stands for a directory needs no right to list it.
-_HANDLE = O_DIRECTORY | O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
-_SYS_OPENAT2 = 437
-_RESOLVE_NO_MAGICLINKS = 0x02
-_RESOLVE_NO_SYMLINKS = 0x04
-
-_Opener = Callable[[Path, int], int]
+_NAME_ONLY: int = getattr(os, "O_PATH", 0)
+_HANDLE = O_DIRECTORY | O_CLOEXEC | (_NAME_ONLY or os.O_RDONLY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +95,7 @@ def open_resolved(path: Path, flags: int) -> int:
         raise OSError(errno.EINVAL, "it is no absolute path without `..`", text)
     if sys.platform == "win32":
         raise OSError(errno.ENOSYS, NOT_ON_WINDOWS, text)
-    return opener()(path, flags | O_CLOEXEC)
+    return _opened(path, flags | O_CLOEXEC)
 
 
 @contextmanager
@@ -120,38 +115,23 @@ def holding(path: Path, *, make: bool = False) -> Iterator[Spot]:
         os.close(folder)
 
 
-BY_KERNEL = sys.platform == "linux"
-"""Whether the kernel is asked to open a path as a whole, where it can."""
-
-
-@functools.cache
-def opener() -> _Opener:
-    """What opens paths here, found out by use."""
+def _opened(path: Path, flags: int) -> int:
     if _ANY_LINK:
-        return _open_as_whole
-    by_kernel = _kernels() if BY_KERNEL else None
-    return by_kernel or open_by_steps
-
-
-def open_by_steps(path: Path, flags: int) -> int:
-    """Open each directory of the path within the one before: for systems that cannot do it at once.
-
-    Raises:
-        OSError: as in `open_resolved`.
-    """
+        return os.open(path, flags | _ANY_LINK)
     *folders, last = path.parts[1:] or (".",)
     here = os.open("/", _HANDLE)
     try:
         for name in folders:
             above, here = here, _open_at(here, name, _HANDLE)
             os.close(above)
-        return _open_at(here, last, flags)
+        descriptor = _open_at(here, last, flags)
     finally:
         os.close(here)
-
-
-def _open_as_whole(path: Path, flags: int) -> int:
-    return os.open(path, flags | _ANY_LINK)
+    # What only names a file names a link too.
+    if flags & _NAME_ONLY and stat.S_ISLNK(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _link_met(str(path))
+    return descriptor
 
 
 def _folder(path: Path, *, make: bool) -> int:
@@ -181,35 +161,6 @@ def _open_at(folder: int, name: str, flags: int, mode: int = 0o666) -> int:
 
 def _link_met(path: str) -> OSError:
     return OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
-
-
-def _kernels() -> _Opener | None:
-    """`openat2` of the kernel; None where it has none, or where a container forbids it."""
-    import ctypes  # noqa: PLC0415 - not before the first file is opened
-
-    class How(ctypes.Structure):
-        _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
-
-    syscall = ctypes.CDLL(None, use_errno=True).syscall
-    syscall.restype = ctypes.c_long
-    syscall.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(How), ctypes.c_size_t)
-    resolve = _RESOLVE_NO_SYMLINKS | _RESOLVE_NO_MAGICLINKS
-    size = ctypes.sizeof(How)
-
-    def open_at_once(path: Path, flags: int) -> int:
-        how = How(flags, 0, resolve)
-        while True:
-            descriptor = int(syscall(_SYS_OPENAT2, -1, os.fsencode(path), how, size))
-            if descriptor >= 0:
-                return descriptor
-            if (number := ctypes.get_errno()) != errno.EINTR:
-                raise OSError(number, os.strerror(number), str(path))
-
-    try:
-        os.close(open_at_once(Path("/"), _HANDLE))
-    except OSError:
-        return None
-    return open_at_once
 
 
 # Puts new content in a file's place, whole or not at all.

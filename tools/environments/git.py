@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import select
 import stat
 import subprocess
 import sys
@@ -424,7 +423,6 @@ _STATUS = (
     "--ignore-submodules=all", "--no-renames",
 )  # fmt: skip
 _LAST = ("--no-pager", "log", "-1", "--no-decorate", "--no-color", "--format=%h %cs %s")
-_MOST_OUTPUT = 16 * 1024
 _BRANCH = re.compile(rb"ref: refs/heads/([^\x00-\x20\x7f]{1,200})\s*")
 _COMMIT = re.compile(r"([0-9a-f]{4,64} \d{4}-\d\d-\d\d) ?(.*)")
 
@@ -459,9 +457,8 @@ def git_state(directory: Path, *, seconds: float = 1.0) -> GitState | None:
     deadline = time.monotonic() + seconds
     status = last = None
     with contextlib.suppress(ToolError, OSError), borrowed(repository) as git_dir, Git() as git:
-        # Both run at the same time.
-        running = [_start(git, repository, git_dir, arguments) for arguments in (_STATUS, _LAST)]
-        status, last = (_output(process, deadline) for process in running)
+        last = _printed(git, repository, git_dir, _LAST, deadline)
+        status = _printed(git, repository, git_dir, _STATUS, deadline)
     return _state(repository, status, last)
 
 
@@ -514,35 +511,17 @@ def _branch(repository: Repository) -> str:
     return found[1].decode("utf-8", "replace") if found else ""
 
 
-def _start(git: Git, repository: Repository, git_dir: Path, arguments: tuple[str, ...]) -> subprocess.Popen[bytes]:
-    if sys.platform == "win32":  # where pipes cannot be waited for
-        raise OSError("git is not asked on Windows")
-    return git.start(*arguments, cwd=repository.top, git_dir=git_dir, work_tree=repository.top)
-
-
-def _output(process: subprocess.Popen[bytes], deadline: float) -> bytes | None:
-    """The beginning of what it prints; None where it fails, or is not done in time. It is gone afterwards."""
-    found, is_cut = bytearray(), False
-    assert process.stdout is not None  # noqa: S101 - it was started with a pipe
-    try:
-        with process.stdout as pipe:
-            ready = select.poll()
-            ready.register(pipe, select.POLLIN)
-            while (left := deadline - time.monotonic()) > 0 and not is_cut:
-                if not ready.poll(left * 1000):
-                    return None
-                data = os.read(pipe.fileno(), _MOST_OUTPUT)
-                if not data:
-                    return bytes(found) if process.wait(max(left, 0.1)) == 0 else None
-                found += data
-                is_cut = len(found) >= _MOST_OUTPUT
-        return bytes(found) if is_cut else None
-    except subprocess.TimeoutExpired:
+def _printed(
+    git: Git, repository: Repository, git_dir: Path, arguments: tuple[str, ...], deadline: float
+) -> bytes | None:
+    """What it prints; None where it fails, or is not done in time."""
+    if sys.platform == "win32":
         return None
-    finally:
-        if process.poll() is None:
-            signal_group(process.pid, SIGKILL)
-        process.wait()
+    left = max(deadline - time.monotonic(), 0.01)
+    try:
+        return git.run(*arguments, cwd=repository.top, git_dir=git_dir, work_tree=repository.top, seconds=left)
+    except ToolError:
+        return None
 
 
 # The hosts of a workspace's git remotes, read from git's files as text: no program runs for it.

@@ -1,17 +1,13 @@
-"""One page of a text file's lines. A file of a usual size is read at once, of a large one no more than is needed."""
+"""One page of a text file's lines. Of a long file only the page's own lines are decoded."""
 
 from __future__ import annotations
 
-import codecs
-import functools
-import hashlib
 import io
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import BinaryIO
 
 from tools.errors import ToolError
-from tools.files.seen import digest_of, new_digest
+from tools.files.seen import digest_of
 from tools.light_dataclass import dataclass
 from tools.settings import ReadSettings
 from tools.text.encoding import (
@@ -27,10 +23,7 @@ from tools.text.encoding import (
     unmarked_wide,
 )
 
-_BLOCK = 1 << 18
 _AT_ONCE = 4 << 20
-
-_Decoder = Callable[[], codecs.IncrementalDecoder]
 
 
 class NotText(ToolError):
@@ -66,42 +59,31 @@ class Page:
         return encoding_note(self.encoding, self.others, sum(map(odd_bytes_in, self.lines)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Raw:
-    """A line without its ending, or the beginning of a long one; `size` is that of all of it in bytes."""
-
-    data: bytes
-    size: int
-    whole: bool
-
-
 def read_page(stream: BinaryIO, offset: int, limit: int, settings: ReadSettings) -> Page:
     """Lines `offset` … `offset + limit - 1` of a seekable stream; fewer when they exceed the settings' size.
 
+    Of a file that is longer than the settings' bytes only so much is looked at.
+
     Raises:
-        NotText: the content is binary.
+        NotText: the content is binary, or the lines are behind what is looked at.
     """
-    at_once = min(_AT_ONCE, settings.max_bytes)
     # Asked for more than there is, the stream makes room for all of it first.
     size = stream.seek(0, io.SEEK_END)
     stream.seek(0)
-    data = stream.read(min(size, at_once) + 1)
-    if len(data) <= min(size, at_once):
+    data = stream.read(min(size, settings.max_bytes) + 1)
+    if len(data) <= min(_AT_ONCE, settings.max_bytes):
         return _page_of(data, offset, limit, settings)
-    stream.seek(0)
-    page = page_of_many(stream, offset, limit, settings)
-    if page.total is None:
-        return page
-    stream.seek(0)
-    digest = hashlib.file_digest(stream, new_digest).hexdigest()  # type: ignore[arg-type]  # any binary stream will do
-    return replace(page, digest=digest)
+    return page_of_many(data, offset, limit, settings)
 
 
 def page_of_lines(lines: Sequence[str], offset: int, limit: int, settings: ReadSettings) -> tuple[str, ...]:
     """The page of `lines` that begins at line `offset`, long ones cut; fewer when they exceed the settings' size."""
-    page = lines[offset - 1 : offset - 1 + limit]
+    return _shown(lines[offset - 1 : offset - 1 + limit], offset, settings)
+
+
+def _shown(page: Sequence[str], offset: int, settings: ReadSettings) -> tuple[str, ...]:
     if max(map(len, page), default=0) > settings.max_line_chars:
-        page = [_cut(line, len(line.encode("utf-8", "surrogateescape")), settings.max_line_chars) for line in page]
+        page = [_cut(line, settings.max_line_chars) for line in page]
     room = settings.max_chars - len(page) * (len(str(offset + len(page))) + 2)
     if sum(map(len, page)) > room:
         page = _fitting(page, offset, settings.max_chars)
@@ -145,165 +127,69 @@ def _fitting(page: Sequence[str], offset: int, max_chars: int) -> Sequence[str]:
     return page
 
 
-def page_of_many(stream: BinaryIO, offset: int, limit: int, settings: ReadSettings) -> Page:
-    """The page from line `offset` on, of a text that is read piece by piece."""
-    stream, encoding = _as_utf8(stream, settings.max_bytes)
-    if not _skip_lines(stream, offset - 1):
-        return Page(offset, (), _count_from_start(stream), more=False, encoding=encoding)
-    start = stream.tell()
+def page_of_many(data: bytes, offset: int, limit: int, settings: ReadSettings) -> Page:
+    """The page from line `offset` on, of a long text: only its lines are decoded."""
+    is_cut = len(data) > settings.max_bytes
+    text, encoding = _as_utf8(data, settings.max_bytes)
+    start = _place(text, 0, offset - 1)
+    if start is None:
+        if is_cut:
+            raise NotText(f"line {offset} is behind its first {settings.max_bytes:,} bytes: use sed or tail for it")
+        return Page(offset, (), _count(text), more=False, encoding=encoding, digest=digest_of(data))
+    end = _place(text, start, limit)
+    block = text[start:end]
     try:
-        lines = _take(stream, offset, limit, settings, _decoder("utf-8", "strict"))
-        guess = Guess(encoding)
+        found, guess = block.decode(), Guess(encoding)
     except UnicodeDecodeError:
-        lines, guess = _take_otherwise(stream, start, offset, limit, settings)
-    rest = _count_rest(stream, settings.max_bytes)
-    total = None if rest is None else offset - 1 + len(lines) + rest
-    is_ended = bool(lines) and rest == 0 and _last_byte(stream) == b"\n"
-    more = rest != 0
-    return Page(offset, tuple(lines), total, more, guess.encoding, is_ended=is_ended, others=guess.others)
+        # By the file's beginning too, so that its pages are read alike.
+        sample = text[: text.rfind(b"\n", 0, _AT_ONCE) + 1 or _AT_ONCE] + block
+        guess = Guess("utf-8") if is_mostly_utf8(sample) else guess_encoding(sample)
+        # Further on there may be bytes that this encoding lacks.
+        found = block.decode(guess.encoding, "surrogateescape" if guess.encoding == "utf-8" else "replace")
+    lines = [line.removesuffix("\r") for line in found.split("\n")]
+    if found.endswith("\n"):
+        lines.pop()
+    else:
+        lines[-1] = found.rpartition("\n")[2]
+    page = _shown(lines, offset, settings)
+    total = None if is_cut else _count(text)
+    more = len(page) < len(lines) or end is not None
+    is_ended = not more and not is_cut and text.endswith(b"\n")
+    digest = "" if is_cut else digest_of(data)
+    return Page(offset, page, total, more or is_cut, guess.encoding, "\n", digest, is_ended, guess.others)
 
 
-def _take_otherwise(
-    stream: BinaryIO, start: int, offset: int, limit: int, settings: ReadSettings
-) -> tuple[list[str], Guess]:
-    """The lines from `start` on of a file that is not valid UTF-8, and its encoding."""
-    stream.seek(start)
-    block = _whole_lines(stream.read(_BLOCK))
-    stream.seek(0)
-    # The file's beginning too, so that its pages are read alike.
-    sample = _whole_lines(stream.read(_AT_ONCE)) + block
-    stream.seek(start)
-    if is_mostly_utf8(sample):
-        lines = _take(stream, offset, limit, settings, _decoder("utf-8", "surrogateescape"))
-        return lines, Guess("utf-8")
-    guess = guess_encoding(sample)
-    # Further on there may be bytes that this encoding lacks.
-    lines = _take(stream, offset, limit, settings, _decoder(guess.encoding, "replace"))
-    return lines, guess
-
-
-def _whole_lines(data: bytes) -> bytes:
-    """`data` up to its last line ending: no character is cut."""
-    return data[: data.rfind(b"\n") + 1] or data
-
-
-def _decoder(encoding: str, errors: str) -> _Decoder:
-    return functools.partial(codecs.getincrementaldecoder(encoding), errors)
-
-
-def _as_utf8(stream: BinaryIO, max_bytes: int) -> tuple[BinaryIO, str]:
-    """The stream behind its byte order mark, recoded where it is not UTF-8."""
-    sample = stream.read(SAMPLE_BYTES)
-    mark, encoding = byte_order_mark(sample)
+def _as_utf8(data: bytes, max_bytes: int) -> tuple[bytes, str]:
+    """The text behind its byte order mark, recoded where its characters are wide."""
+    mark, encoding = byte_order_mark(data)
     if not mark:
-        if looks_binary(sample):
+        if looks_binary(data[:SAMPLE_BYTES]):
             raise NotText("it is a binary file")
-        encoding = unmarked_wide(sample) or encoding
-    stream.seek(len(mark))
+        encoding = unmarked_wide(data[:SAMPLE_BYTES]) or encoding
     if encoding == "utf-8":
-        return stream, encoding
-    data = stream.read(max_bytes + 1)
+        return data[len(mark) :], encoding
     if len(data) > max_bytes:
         raise NotText(f"it is {encoding} text of more than {max_bytes:,} bytes")
     try:
-        return io.BytesIO(data.decode(encoding).encode()), encoding
+        return data[len(mark) :].decode(encoding).encode(), encoding
     except UnicodeError as problem:
         raise NotText(f"it begins like {encoding} text, but is not") from problem
 
 
-def _skip_lines(stream: BinaryIO, count: int) -> bool:
-    """Go behind `count` line endings; False when the file has no line there."""
-    left = count
-    while left:
-        block = stream.read(_BLOCK)
-        if not block:
-            return False
-        found = block.count(b"\n")
-        if found >= left:
-            end = -1
-            for _ in range(left):
-                end = block.index(b"\n", end + 1)
-            stream.seek(end + 1 - len(block), io.SEEK_CUR)
-            left = 0
-        else:
-            left -= found
-    return count == 0 or _is_more(stream)
-
-
-def _is_more(stream: BinaryIO) -> bool:
-    if not stream.read(1):
-        return False
-    stream.seek(-1, io.SEEK_CUR)
-    return True
-
-
-def _take(stream: BinaryIO, offset: int, limit: int, settings: ReadSettings, decoder: _Decoder) -> list[str]:
-    lines: list[str] = []
-    chars = 0
-    while len(lines) < limit:
-        position = stream.tell()
-        raw = _read_line(stream, settings.max_line_chars * 4, settings.max_bytes)
-        if raw is None:
-            break
-        line = _decode(raw, decoder, settings.max_line_chars)
-        chars += len(f"{offset + len(lines)}|{line}\n")
-        if lines and chars > settings.max_chars:
-            stream.seek(position)
-            break
-        lines.append(line)
-    return lines
-
-
-def _read_line(stream: BinaryIO, keep: int, most: int) -> _Raw | None:
-    """The next line; of one longer than `most`, `size` is what was looked at."""
-    data = stream.readline(keep + 2)
-    if not data:
-        return None
-    first, size, end = data, len(data), data
-    while not end.endswith(b"\n") and size <= most and (more := stream.readline(_BLOCK)):
-        size += len(more)
-        end = more
-    size -= len(end) - len(_without_ending(end))
-    if end is first:
-        return _Raw(_without_ending(data), size, whole=True)
-    return _Raw(data[:keep], size, whole=False)
-
-
-def _without_ending(line: bytes) -> bytes:
-    return line[:-2] if line.endswith(b"\r\n") else line.removesuffix(b"\n")
-
-
-def _decode(raw: _Raw, decoder: _Decoder, max_chars: int) -> str:
-    # A line that was cut may end inside a character.
-    text = decoder().decode(raw.data, final=raw.whole)
-    if raw.whole and len(text) <= max_chars:
-        return text
-    return _cut(text, raw.size, max_chars, always=True)
-
-
-def _cut(line: str, size: int, max_chars: int, *, always: bool = False) -> str:
-    if len(line) <= max_chars and not always:
-        return line
-    return f"{line[:max_chars]}… [line cut: it has {size:,} bytes]"
-
-
-def _count_rest(stream: BinaryIO, max_bytes: int) -> int | None:
-    count, size, last = 0, 0, b"\n"
-    while block := stream.read(_BLOCK):
-        count += block.count(b"\n")
-        size += len(block)
-        last = block[-1:]
-        if size > max_bytes:
+def _place(text: bytes, start: int, count: int) -> int | None:
+    """What is behind `count` line endings from `start` on; None where there is nothing."""
+    for _ in range(count):
+        start = text.find(b"\n", start) + 1
+        if not start:
             return None
-    return count + (last != b"\n")
+    return start if start < len(text) else None
 
 
-def _last_byte(stream: BinaryIO) -> bytes:
-    stream.seek(-1, io.SEEK_END)
-    return stream.read(1)
+def _count(text: bytes) -> int:
+    return text.count(b"\n") + (not text.endswith(b"\n") and text != b"")
 
 
-def _count_from_start(stream: BinaryIO) -> int | None:
-    stream.seek(0)
-    # The file was read to its end once already: no limit.
-    return _count_rest(stream, max_bytes=1 << 62)
+def _cut(line: str, max_chars: int) -> str:
+    if len(line) <= max_chars:
+        return line
+    return f"{line[:max_chars]}… [line cut: it has {len(line.encode('utf-8', 'surrogateescape')):,} bytes]"

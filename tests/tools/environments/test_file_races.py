@@ -90,7 +90,6 @@ def until_both(attempt: Callable[[], None], least: int = 30) -> None:
             refused += 1
 
 
-@pytest.mark.usefixtures("how")
 def test_what_is_read_in_a_race_is_never_what_is_outside(ground: Ground) -> None:
     def read() -> None:
         assert (facts := fs.stat(ground.file)) is None or facts.size == 1
@@ -103,7 +102,6 @@ def test_what_is_read_in_a_race_is_never_what_is_outside(ground: Ground) -> None
         until_both(read)
 
 
-@pytest.mark.usefixtures("how")
 def test_what_is_written_in_a_race_is_never_outside(ground: Ground) -> None:
     content = [b"0"]
 
@@ -119,7 +117,6 @@ def test_what_is_written_in_a_race_is_never_outside(ground: Ground) -> None:
     ground.check_outside()
 
 
-@pytest.mark.usefixtures("how")
 def test_what_is_made_moved_and_deleted_in_a_race_is_never_outside(ground: Ground) -> None:
     def make_move_delete() -> None:
         with contextlib.suppress(FileAccessError):

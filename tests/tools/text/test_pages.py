@@ -23,7 +23,7 @@ LINES = st.lists(
 
 
 def in_pieces(data: bytes, offset: int, limit: int) -> Page:
-    return pages.page_of_many(io.BytesIO(data), offset, limit, LIMITS)
+    return pages.page_of_many(data, offset, limit, LIMITS)
 
 
 @given(LINES, st.text("a\r", max_size=3), st.integers(1, 15), st.integers(1, 15))
@@ -31,8 +31,7 @@ def in_pieces(data: bytes, offset: int, limit: int) -> Page:
 def test_both_ways_of_reading_give_the_same_page(lines: list[tuple[str, str]], rest: str, offset: int, limit: int):
     data = ("".join(map("".join, lines)) + rest).encode()
     at_once = read_page(io.BytesIO(data), offset, limit, LIMITS)
-    assert replace(at_once, newline="\n", digest="") == in_pieces(data, offset, limit)
-    assert at_once.digest == digest_of(data)
+    assert replace(at_once, newline="\n") == in_pieces(data, offset, limit)
 
 
 @given(LINES, st.integers(1, 4))
