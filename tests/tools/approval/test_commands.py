@@ -241,13 +241,13 @@ def test_long_commands_are_read_to_their_end():
 
 
 @pytest.mark.parametrize("command", ["rm -rf x (", "if rm x; then", "for ) sudo ls", "ls )) ; kill 5"])
-def test_what_is_no_valid_bash_is_searched_for_what_it_names(command):
+def test_what_is_no_valid_bash_asks(command):
     assert classify_command(command).level == "dangerous"
 
 
 _HOSTILE = """
 import itertools
-from tools.approval.commands.classes import DANGEROUS_PATTERNS, LOOSE_PATTERNS
+from tools.approval.commands.classes import DANGEROUS_PATTERNS
 from tools.approval.commands.classification import _compiled
 from tools.approval.commands import classify_command
 
@@ -267,7 +267,7 @@ for head, token in itertools.product(HEADS, TOKENS[START::STEP]):
 for head, token in itertools.product(["git", "sed", "find", "curl", "ls"], TOKENS[START::STEP]):
     classify_command((head + " " + token * 4000)[:4000])
 # A command that is found dangerous early must not hide a slow pattern further down.
-for pattern, _ in (*DANGEROUS_PATTERNS, *LOOSE_PATTERNS):
+for pattern, _ in DANGEROUS_PATTERNS:
     compiled = _compiled(pattern)
     for head, token in itertools.product([head for head in HEADS if head.split()[0] in pattern], TOKENS[START::STEP]):
         compiled.search((head + " " + token * 1000)[:1000])

@@ -6,7 +6,6 @@ With all families of dangers it takes a tenth of a second to load, so nothing th
 from __future__ import annotations
 
 import functools
-import itertools
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +14,6 @@ from pathlib import Path
 
 from tools.approval.commands.bash.interpreter import read_command
 from tools.approval.commands.bash.reading import (
-    NOT_BASH,
     UNKNOWN,
     UNKNOWN_SCRIPT,
     UNKNOWN_TEXT,
@@ -24,10 +22,8 @@ from tools.approval.commands.bash.reading import (
     Invocation,
     Reading,
 )
-from tools.approval.commands.bash.wrappers import WRAPPERS, Wrapper
 from tools.approval.commands.classes import (
     DANGEROUS_PATTERNS,
-    LOOSE_PATTERNS,
     SOMEWHERE,
     WORST_FIRST,
     CommandClass,
@@ -79,73 +75,7 @@ from tools.approval.commands.scripts.inline import (
     scripts_of,
 )
 
-# The texts that patterns are searched in: the programs that the grammar has read. What it cannot read is cut by hand,
-# as written and without its disguises. Separators inside quotes cut as well, so that a text may show more commands
-# than would run, and hardly ever fewer.
-
-_SUBSTITUTION = re.compile(r"\$\(|[()`]|(?<!\$)\{(?=\s)")
-_STATEMENT = re.compile(r"[;&|\n]+")
-_ASSIGNMENT = r"""[A-Za-z_]\w*\+?=(?:"[^"]*"|'[^']*'|[^\s"'])*+\s+"""
-_ASSIGNMENTS = re.compile(rf"(?:{_ASSIGNMENT})+")
-_OPTIONS = r"(?:\s+(?:(?:--(?:project|directory|prefix|cwd|dir|env|filter)|-[CFepn])\s+\S+|-\S*))*+\s+"
-
-
-def _wrapper_pattern(name: str, wrapper: Wrapper) -> str:
-    if not wrapper.subcommand:
-        return rf"{re.escape(name)}(?!\s+-v\b)" if name == "command" else re.escape(name)
-    return rf"{re.escape(name)}{_OPTIONS}(?:{'|'.join(sorted(map(re.escape, wrapper.subcommand)))})"
-
-
-def _pattern_of(*, has_place: bool) -> str:
-    names = (
-        _wrapper_pattern(name, wrapper)
-        for name, wrapper in WRAPPERS.items()
-        if has_place is bool(wrapper.may_lead or wrapper.needs_dashes or wrapper.operands)
-    )
-    return "|".join(names)
-
-
-# Words after which the real command comes.
-_WRAPPER = re.compile(
-    rf"""
-    (?: (?:if|then|else|elif|do|while|until|!|\{{)
-      | (?:\S*/)?(?:xargs|(?:ba|z|da|k)?sh|{_pattern_of(has_place=False)}|(?P<place>{_pattern_of(has_place=True)}))
-    )
-    (?=\s)
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_WORD = re.compile(r"\S+")
-_HEAD_FOLDER = re.compile(r"^[^\s=]*/(?=\S)")
-_MAX_LINES = 40
-# Nobody wraps a command in so many others: it asks like the text that `eval` hides.
-_HIDDEN_LINE = "eval"
-
-
-def readings(command: str) -> tuple[str, ...]:
-    """The texts to search for patterns: the whole command, and one text per simple command, its program's bare name
-    first.
-
-    Where it is certain what is quoted, the lines of the whole texts do not start with a program, so that a pattern
-    for `grep -i` does not look beyond a pipe.
-    """
-    plain = _undisguised(command)
-    texts = (command, plain)
-    blanked = outside_quotes(command)
-    if blanked is not None:
-        simple = dict.fromkeys(line for text in (*texts, blanked) for line in _simple_commands(text))
-        return (*(_not_at_start(text) for text in texts), *simple)
-    simple = dict.fromkeys(line for text in texts for line in _simple_commands(text))
-    return (*dict.fromkeys(texts), *simple)
-
-
-def outside_quotes(command: str) -> str | None:
-    """`command` with quoted text blanked; None where it is not certain what is quoted."""
-    if re.search(r"<<|#|\$'|`|\$\(|\\", command):
-        return None
-    blanked = re.sub(r"""'[^']*'|"[^"]*\"""", "Q", command)
-    # A quote that is left has no partner.
-    return None if re.search(r"['\"]", blanked) else blanked
+# The texts that patterns are searched in: the whole command, and a line for each program.
 
 
 def lines_of(command: str, reading: Reading) -> tuple[str, ...]:
@@ -174,65 +104,6 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _not_at_start(text: str) -> str:
     return "\n".join(f"; {line}" for line in text.split("\n"))
-
-
-def _undisguised(command: str) -> str:
-    """Without quotes, escapes, `$IFS` and continued lines."""
-    plain = command.replace("\\\n", "")
-    plain = re.sub(r"\$\{IFS\}|\$IFS(?:\$\d)?", " ", plain)
-    plain = re.sub(r"\\(.)", r"\1", plain)
-    return re.sub(r"[\"']", "", plain)
-
-
-def _simple_commands(text: str) -> Iterator[str]:
-    for statement in _STATEMENT.split(text):
-        for part in dict.fromkeys((statement, *_SUBSTITUTION.split(statement))):
-            yield from _unwrapped(part)
-
-
-def _unwrapped(statement: str) -> Iterator[str]:
-    """The statement, and what is left of it after each word that only introduces another command."""
-    lines = [statement.strip()]
-    for _ in range(_MAX_LINES):
-        if not lines:
-            return
-        line = lines.pop()
-        if not line:
-            continue
-        yield _HEAD_FOLDER.sub("", line)
-        if assigned := _ASSIGNMENTS.match(line):
-            lines.append(line[assigned.end() :])
-        elif wrapper := _WRAPPER.match(line):
-            lines.extend(_wrapped(line[wrapper.end() :], has_place=wrapper["place"] is not None))
-    if lines:
-        yield _HIDDEN_LINE
-
-
-def _wrapped(rest: str, *, has_place: bool) -> Iterator[str]:
-    """Where the wrapped command may start in `rest`: an option may have taken a word of its own (`sudo -u name rm`).
-
-    Args:
-        has_place: the wrapper takes a word before the command (`direnv exec . rm`).
-    """
-    if has_place and (after := re.search(r"\s--\s+", rest)):
-        yield rest[after.end() :]
-    after_option = has_place
-    for word in itertools.islice(_WORD.finditer(rest), _MAX_LINES):
-        text = word[0]
-        if text == "--":
-            yield rest[word.end() :].lstrip()
-            return
-        if text.startswith("-"):
-            after_option = "=" not in text or has_place
-            continue
-        yield rest[word.start() :]
-        if text[0].isdigit():
-            continue
-        if not after_option:
-            return
-        after_option = False
-    if len(rest.split(None, _MAX_LINES)) > _MAX_LINES:
-        yield _HIDDEN_LINE
 
 
 # What is dangerous in one reading.
@@ -472,9 +343,4 @@ def _judged(script: Script, cwd: Path | None, roots: tuple[Path, ...]) -> tuple[
 
 
 def _second_net(command: str, reading: Reading, patterns: tuple[tuple[str, str], ...]) -> list[Finding]:
-    texts = lines_of(command, reading)
-    found = [Finding("dangerous", "hidden", why) for why in first_match(patterns, texts)]
-    if any(doubt.why == NOT_BASH for doubt in reading.doubts):
-        loose = first_match((*LOOSE_PATTERNS, *patterns), readings(command[:20_000]))
-        found.extend(Finding("dangerous", "hidden", f"{why}, as far as it can be read") for why in loose)
-    return found
+    return [Finding("dangerous", "hidden", why) for why in first_match(patterns, lines_of(command, reading))]

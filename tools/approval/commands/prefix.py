@@ -161,6 +161,7 @@ Words = tuple[str, ...]
 _MAX_CHARS = 1_000
 # Outside of quotes: no operator, no variable, no glob, no brace, no tilde, no line break.
 _PLAIN = re.compile(r"[\w@%+=:,./ \t-]+")
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
 _NEVER_PLAIN = frozenset("\0$")
 _PROGRAM = re.compile(r"[\w.][\w./+-]*")
 _SUBCOMMAND = re.compile(r"[A-Za-z][\w:.-]*")
@@ -255,11 +256,9 @@ def plain_words(command: str, cwd: Path) -> Words | None:
     is read as more than the program that it begins with: wrappers, and options that hold commands.
     """
     from tools.approval.commands.bash.interpreter import read_command  # noqa: PLC0415 - as above
-    from tools.approval.commands.classification import outside_quotes  # noqa: PLC0415 - loaded with the first command
 
     text = command.strip()
-    blanked = outside_quotes(text) if len(text) <= _MAX_CHARS else None
-    if blanked is None or not _NEVER_PLAIN.isdisjoint(text) or not _PLAIN.fullmatch(blanked):
+    if len(text) > _MAX_CHARS or not _NEVER_PLAIN.isdisjoint(text) or not _PLAIN.fullmatch(_QUOTED.sub("Q", text)):
         return None
     reading = read_command(text, cwd)
     if reading.doubts or len(reading.invocations) != 1:
