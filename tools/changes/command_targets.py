@@ -28,12 +28,10 @@ class CommandLine:
     Attributes:
         operands: what is not an option, nor an option's value.
         options: by their name with its dashes; the value, or an empty text for those without.
-        given: all of them in their order.
     """
 
-    operands: tuple[str | None, ...]
+    operands: Arguments
     options: dict[str, str | None]
-    given: Arguments = ()
 
     def has(self, *names: str) -> bool:
         """True when one of the options is there."""
@@ -45,43 +43,21 @@ class CommandLine:
 
 
 def sorted_arguments(
-    arguments: Sequence[str | None], with_value: str = "", long_with_value: Collection[str] = (), optional: str = ""
+    arguments: Arguments, with_value: str = "", long_with_value: Collection[str] = ()
 ) -> CommandLine:
-    """Sort `arguments`.
+    """As `sort_words`, of texts."""
+    from tools.approval.commands.dangers.scene import sort_words  # noqa: PLC0415 - as in `foreseen`
 
-    Args:
-        with_value: the letters whose value follows, in the same argument or the next.
-        long_with_value: the long options whose value may be the next argument, with their dashes.
-        optional: the letters whose value may only follow in the same argument.
-    """
-    operands: list[str | None] = []
-    options: dict[str, str | None] = {}
-    rest = iter(arguments)
-    for argument in rest:
-        if argument is None or argument == "-" or not argument.startswith("-"):
-            operands.append(argument)
-        elif argument == "--":
-            operands.extend(rest)
-        elif argument.startswith("--"):
-            name, equals, value = argument.partition("=")
-            options[name] = value if equals or name not in long_with_value else next(rest, None)
-        else:
-            letter, value_now, needs_next = _letters(argument[1:], with_value, optional, options)
-            if letter:
-                options[f"-{letter}"] = next(rest, None) if needs_next else value_now
-    return CommandLine(tuple(operands), options, tuple(arguments))
+    words = sort_words(map(_argument, arguments), with_value, long_with_value)
+    return CommandLine(tuple(map(_known, words.operands)), {name: _known(value) for name, value in words.options})
 
 
-def _letters(cluster: str, with_value: str, optional: str, options: dict[str, str | None]) -> tuple[str, str, bool]:
-    """Note the options of `-abc`; the one that takes a value, its value here, and whether that comes next."""
-    for place, letter in enumerate(cluster):
-        value = cluster[place + 1 :]
-        if letter in optional:
-            return letter, value, False
-        if letter in with_value:
-            return letter, value, not value
-        options[f"-{letter}"] = ""
-    return "", "", False
+def _argument(text: str | None) -> Argument:
+    return Argument(UNKNOWN, splits=True) if text is None else Argument(text)
+
+
+def _known(argument: Argument) -> str | None:
+    return None if UNKNOWN in argument.text else argument.text
 
 
 # What the words of a command stand for, as far as the disk tells it.
@@ -235,158 +211,6 @@ class Targets:
         return True
 
 
-# Files that the usual programs write, move or delete, by their command lines.
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """What a program does to the files that it is given; the rest as `sorted_arguments` has it."""
-
-    does: Callable[[CommandLine, Targets], None]
-    letters: str = ""
-    words: tuple[str, ...] = ()
-    optional: str = ""
-
-
-_SUFFIXES = {
-    "gzip": ".gz",
-    "gunzip": ".gz",
-    "bzip2": ".bz2",
-    "bunzip2": ".bz2",
-    "xz": ".xz",
-    "unxz": ".xz",
-    "zstd": ".zst",
-}
-
-
-def _removed(line: CommandLine, targets: Targets) -> None:
-    for operand in line.operands:
-        targets.tree(operand)
-
-
-def _overwritten(line: CommandLine, targets: Targets) -> None:
-    for operand in line.operands:
-        targets.written(operand)
-
-
-def _created(line: CommandLine, targets: Targets) -> None:
-    for operand in line.operands:
-        absolute = targets.around.absolute(operand) if operand else None
-        if absolute and not targets.around.disk.exists(absolute):
-            targets.written(operand)
-
-
-def _moved(line: CommandLine, targets: Targets) -> None:
-    for source in line.operands if line.value(*_INTO) else line.operands[:-1]:
-        targets.tree(source)
-    _placed(line, targets)
-
-
-def _placed(line: CommandLine, targets: Targets, put: Callable[[Targets, str, str], None] = Targets.copied) -> None:
-    """For `mv`, `cp`, `install`, `ln`: sources, then where they come to be."""
-    folder = line.value(*_INTO)
-    sources, target = (line.operands, folder) if folder else (line.operands[:-1], (None, *line.operands)[-1])
-    absolute = targets.around.absolute(target) if target else None
-    if target is None or absolute is None:
-        return
-    into = bool(folder) or (not line.has("-T") and targets.around.disk.is_directory(absolute))
-    for source in filter(None, sources):
-        put(targets, source, f"{target}/{PurePosixPath(source).name}" if into else target)
-
-
-def _linked(line: CommandLine, targets: Targets) -> None:
-    if len(line.operands) == 1 and not line.value(*_INTO):
-        line = replace(line, operands=(*line.operands, "."))
-    _placed(line, targets, lambda targets, _, place: targets.written(place, follows=False))
-
-
-def _mode_changed(line: CommandLine, targets: Targets) -> None:
-    # `-x` is a mode here, not an option.
-    operands = [word for word in line.given if word is None or not re.fullmatch(r"--.*|-[Rcfv]+", word)]
-    for operand in operands if line.has("--reference") else operands[1:]:
-        targets.tree(operand, follows=True)
-
-
-def _edited(*script: str) -> Callable[[CommandLine, Targets], None]:
-    """For stream editors that may edit in place; `script` are the options that hold theirs."""
-
-    def does(line: CommandLine, targets: Targets) -> None:
-        is_awk = "inplace" in {line.value("-i"), line.value("--include")}
-        if not is_awk and (not line.has("-i", "--in-place") or "--include" in script):
-            return
-        suffix = "" if is_awk else line.value("-i", "--in-place") or ""
-        for file in line.operands if line.has(*script) else line.operands[1:]:
-            targets.written(file, follows=False)
-            targets.written(file)
-            if file and suffix and "*" not in suffix:
-                targets.written(file + suffix, follows=False)
-
-    return does
-
-
-def _output(letters: str, *options: str) -> Rule:
-    """What an option names is written."""
-
-    def does(line: CommandLine, targets: Targets) -> None:
-        for name in options:
-            targets.written(line.value(name))
-
-    return Rule(does, letters, tuple(name for name in options if name.startswith("--")))
-
-
-def _copied_blocks(line: CommandLine, targets: Targets) -> None:
-    for argument in line.given:
-        if argument and argument.startswith("of="):
-            targets.written(argument[3:])
-
-
-def _patched(line: CommandLine, targets: Targets) -> None:
-    targets.written(line.value("-o", "--output"))
-    targets.written((*line.operands, None)[0])
-
-
-def _compressed(suffix: str) -> Rule:
-    def does(line: CommandLine, targets: Targets) -> None:
-        for operand in filter(None, line.operands):
-            is_packed = operand.endswith(suffix)
-            targets.written(operand, follows=False)
-            targets.written(operand.removesuffix(suffix) if is_packed else operand + suffix, follows=False)
-
-    return Rule(does, "S")
-
-
-_INTO = ("-t", "--target-directory")
-_PLACES = ("--target-directory", "--suffix")
-_SED = Rule(_edited("-e", "-f", "--expression", "--file"), "efl", ("--expression", "--file"), "i")
-_PERL = Rule(_edited("-e", "-E"), "eEIMmF", optional="i")
-_AWK = Rule(_edited("-f", "--file", "-e", "--include"), "ivfFe", ("--include", "--file", "--assign"))
-RULES: Mapping[str, Rule] = {
-    **dict.fromkeys(("rm", "shred"), Rule(_removed, "n")),
-    **dict.fromkeys(("unlink", "srm", "trash", "rimraf"), Rule(_removed, optional="rfv")),
-    "truncate": Rule(_overwritten, "sr", ("--size", "--reference")),
-    **dict.fromkeys(("tee", "sponge"), Rule(_overwritten)),
-    "touch": Rule(_created, "drt", ("--date", "--reference")),
-    "mv": Rule(_moved, "tS", _PLACES),
-    "cp": Rule(_placed, "tS", _PLACES),
-    "install": Rule(_placed, "tSmog", _PLACES),
-    "ln": Rule(_linked, "tS", _PLACES),
-    "chmod": Rule(_mode_changed),
-    **dict.fromkeys(("sed", "gsed"), _SED),
-    **dict.fromkeys(("perl", "ruby"), _PERL),
-    **dict.fromkeys(("awk", "gawk"), _AWK),
-    "sort": _output("okStT", "-o", "--output"),
-    "shuf": _output("oin", "-o", "--output"),
-    "tree": _output("oLPIHT", "-o"),
-    "curl": _output("oXHduAbFeTK", "-o", "--output"),
-    "wget": _output("OPUo", "-O", "--output-document"),
-    **dict.fromkeys(("gcc", "g++", "cc", "clang"), _output("oIDLlx", "-o")),
-    "pandoc": _output("oftV", "-o", "--output"),
-    "dd": Rule(_copied_blocks),
-    "patch": Rule(_patched, "piodDFBVYzrg", ("--input", "--output", "--directory", "--strip")),
-    **{name: _compressed(suffix) for name, suffix in _SUFFIXES.items()},
-}
-
-
 # Formatters: programs that rewrite the source files that they are given.
 
 _PYTHON_FILES = (".py", ".pyi", ".ipynb")
@@ -395,62 +219,46 @@ _WEB = (".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".vue", ".svelte", ".css",
 _C = (".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".m", ".mm", ".java", ".proto", ".cs")
 
 
-@dataclass(frozen=True, slots=True)
-class Formatter:
-    """What makes a program rewrite files.
-
-    Attributes:
-        suffixes: of the files that it looks for in directories.
-        only_with: it rewrites only with one of these arguments; always where there are none.
-        never_with: it only looks with one of these.
-    """
-
-    suffixes: tuple[str, ...]
-    only_with: tuple[str, ...] = ()
-    never_with: tuple[str, ...] = ()
-
-
-FORMATTERS: Mapping[str, Formatter] = {
-    "black": Formatter(_PYTHON_FILES, never_with=("--check", "--diff")),
-    "isort": Formatter(_PYTHON_FILES, never_with=("--check", "--check-only", "-c", "--diff")),
-    "ruff": Formatter(_PYTHON_FILES, ("format", "--fix", "--fix-only", "--unsafe-fixes"), ("--check", "--diff")),
-    "autopep8": Formatter(_PYTHON_FILES, ("-i", "--in-place")),
-    "yapf": Formatter(_PYTHON_FILES, ("-i", "--in-place")),
-    "autoflake": Formatter(_PYTHON_FILES, ("-i", "--in-place")),
-    "pyupgrade": Formatter(_PYTHON_FILES),
-    "prettier": Formatter(_WEB, ("-w", "--write")),
-    "eslint": Formatter(_WEB, ("--fix",)),
-    "biome": Formatter(_WEB, ("--write", "--apply", "--fix", "--apply-unsafe")),
-    "stylelint": Formatter(_WEB, ("--fix",)),
-    "gofmt": Formatter((".go",), ("-w",)),
-    "goimports": Formatter((".go",), ("-w",)),
-    "rustfmt": Formatter((".rs",), never_with=("--check",)),
-    "clang-format": Formatter(_C, ("-i",)),
-    "shfmt": Formatter((".sh", ".bash"), ("-w", "--write")),
-    "stylua": Formatter((".lua",), never_with=("--check",)),
+# By program: the files that it looks for in directories, with which arguments alone it rewrites them (with any where
+# there are none), and with which it only looks.
+FORMATTERS: Mapping[str, tuple[tuple[str, ...], str, str]] = {
+    "black": (_PYTHON_FILES, "", "--check --diff"),
+    "isort": (_PYTHON_FILES, "", "--check --check-only -c --diff"),
+    "ruff": (_PYTHON_FILES, "format --fix --fix-only --unsafe-fixes", "--check --diff"),
+    **dict.fromkeys(("autopep8", "yapf", "autoflake"), (_PYTHON_FILES, "-i --in-place", "")),
+    "pyupgrade": (_PYTHON_FILES, "", ""),
+    "prettier": (_WEB, "-w --write", ""),
+    **dict.fromkeys(("eslint", "stylelint"), (_WEB, "--fix", "")),
+    "biome": (_WEB, "--write --apply --fix --apply-unsafe", ""),
+    **dict.fromkeys(("gofmt", "goimports"), ((".go",), "-w", "")),
+    "rustfmt": ((".rs",), "", "--check"),
+    "clang-format": (_C, "-i", ""),
+    "shfmt": ((".sh", ".bash"), "-w --write", ""),
+    "stylua": ((".lua",), "", "--check"),
 }
 
 
-def formatted(formatter: Formatter, arguments: Arguments, targets: Targets) -> None:
+def _formatted(program: str, arguments: Arguments, targets: Targets) -> None:
     """Collect the files that a formatter rewrites: every argument that is a path."""
-    given = {argument for argument in arguments if argument}
-    if formatter.only_with and not given.intersection(formatter.only_with):
-        return
-    if given.intersection(formatter.never_with):
+    suffixes, only_with, never_with = FORMATTERS[program]
+    if (only_with and set(arguments).isdisjoint(only_with.split())) or not set(arguments).isdisjoint(
+        never_with.split()
+    ):
         return
     for argument in arguments:
         if argument and not argument.startswith("-"):
-            targets.tree(argument, lambda name: name.endswith(formatter.suffixes), follows=True)
+            targets.tree(argument, lambda name: name.endswith(suffixes), follows=True)
 
 
 # The command.
 
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 _FINDS = frozenset({"find", "gfind", "bfs"})
 _FIND_WRITES = frozenset({"-fprint", "-fprintf", "-fls", "-fprint0"})
 # Of what these are given, they pass on what they choose; and these tell names of files.
 _FILTERS = frozenset({"sort", "head", "tail", "grep", "sed", "tr", "uniq", "awk", "cut"})
+_PLACING = frozenset({"mv", "cp", "install", "ln", "gmv", "gcp", "ginstall", "gln"})
+_CHANGING = _PLACING | {"sed", "gsed", "perl", "ruby", "chmod", "touch", "tee", "gzip", "gunzip", "dos2unix"}
 _SEARCHES = frozenset({"grep", "egrep", "rg", "fd", "ls", "git", "ag"})
 _LOOPS_OVER_NAMES = re.compile(r"\bfor\s+\w+\s+in\b[^;\n]*[*?\[]")
 
@@ -531,19 +339,55 @@ class _Foresight:
             self._program(call, arguments, around)
 
     def _program(self, call: Invocation, arguments: tuple[Argument, ...], around: Surroundings) -> None:
+        from tools.approval.commands.dangers.deletion import DELETERS, EMPTYING  # noqa: PLC0415 - as above
+        from tools.approval.commands.dangers.writing import written_by  # noqa: PLC0415 - as above
+        from tools.approval.commands.scripts.inline import module_run_by  # noqa: PLC0415 - as above
+
         name, rest = call.program, around.all_expanded(arguments)
         if not name and call.written:
             # A pattern in place of a program: `/bin/r?`.
             [first, *_] = around.expanded(Argument(call.written, expands=True))
             name = (first or "").rpartition("/")[2]
-        while _PYTHON.fullmatch(name) and rest[:1] == ("-m",) and rest[1:]:
-            name, rest = (rest[1] or "").rpartition("/")[2], rest[2:]
-        if rule := RULES.get(name):
-            rule.does(sorted_arguments(rest, rule.letters, rule.words, rule.optional), self._targets)
-        elif formatter := FORMATTERS.get(name):
-            formatted(formatter, rest, self._targets)
-        if "xargs" in call.via and (name in RULES or name in FORMATTERS) and not _only_looks(call):
+        call = replace(call, program=name, arguments=tuple(map(_argument, rest)))
+        if module := module_run_by(call):
+            name, rest = module.program, tuple(map(_known, module.arguments))
+        if name in FORMATTERS:
+            _formatted(name, rest, self._targets)
+        elif name in _PLACING:
+            self._placed(call, around)
+        elif name == "chmod":
+            # `-x` is a mode here, not an option.
+            for operand in [word for word in rest if word is None or not re.fullmatch(r"--.*|-[Rcfv]+", word)][1:]:
+                self._targets.tree(operand, follows=True)
+        elif name in DELETERS:
+            for operand in sorted_arguments(rest, DELETERS[name], ("--size", "--reference")).operands:
+                self._targets.tree(operand, follows=name in EMPTYING)
+        else:
+            for target in written_by(call):
+                self._targets.written(_known(target), follows=False)
+                self._targets.written(_known(target))
+        changes = name in FORMATTERS or name in DELETERS or name in _CHANGING
+        if "xargs" in call.via and changes and not _only_looks(call):
             self._piped(call.input.source)
+
+    def _placed(self, call: Invocation, around: Surroundings) -> None:
+        """What moves, copies and links take away, and where it comes to be."""
+        from tools.approval.commands.dangers.writing import sources_and_target  # noqa: PLC0415 - as above
+
+        sources, target = sources_and_target(call)
+        folder = _known(target)
+        where = around.absolute(folder) if folder else None
+        for source in filter(None, map(_known, sources)):
+            if call.program.endswith("mv"):
+                self._targets.tree(source)
+            if folder is None or where is None:
+                continue
+            into = len(sources) > 1 or around.disk.is_directory(where)
+            place = f"{folder}/{PurePosixPath(source).name}" if into else folder
+            if call.program.endswith("ln"):
+                self._targets.written(place, follows=False)
+            else:
+                self._targets.copied(source, place)
 
     def _redirect(self, redirection: Redirection, around: Surroundings) -> None:
         if redirection.operator not in _WRITING:

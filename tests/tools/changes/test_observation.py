@@ -54,7 +54,7 @@ def hidden(command: str) -> str:
 
 def test_a_foreseen_file_is_held_before_and_told_after(place: Path):
     (place / "a.txt").chmod(0o640)
-    seen = look(place, "echo new > a.txt; rm b.txt; echo x > fresh.txt; touch src/c.py")
+    seen = look(place, "echo new > a.txt; rm b.txt; echo x > fresh.txt; ls src/c.py")
     held = {file.path.name: (file.content, file.mode, file.lost) for file in seen.foreseen}
     assert held == {
         "a.txt": (b"content of a.txt\n", 0o640, ""),

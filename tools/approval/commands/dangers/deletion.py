@@ -39,7 +39,7 @@ DELETERS = {
 }  # fmt: skip
 _DEEP = frozenset(listed("rimraf srm rd del-cli"))
 _DELETER_VALUES = ("--size", "--reference")
-_EMPTYING = frozenset(listed("truncate gtruncate shred gshred wipe scrub"))
+EMPTYING = frozenset(listed("truncate gtruncate shred gshred wipe scrub"))
 _REBUILT = frozenset(
     listed("""
     node_modules dist build target .venv venv __pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox coverage
@@ -94,7 +94,7 @@ def _cmake(call: Invocation, scene: Scene) -> Iterator[Finding]:
 
 
 def _target(argument: Argument, call: Invocation, scene: Scene, *, is_deep: bool) -> Finding:
-    empties = call.program.casefold() in _EMPTYING
+    empties = call.program.casefold() in EMPTYING
     verb = "empties" if empties else "deletes"
     if gone := why_essential(argument, call.cwd, scene):
         return _floor(f"{verb} {gone}", call)

@@ -36,7 +36,7 @@ _TARGETS = options_with_values(r"""
     axel             onsUHS  -o --output
     http https xh xhs  oaAps  -o --output
     unzip            dx      -d
-    patch            pidDoBrYzFg  -d -o -r --directory --output --reject-file
+    patch            pidDoBrYzFg  first -d -o -r --directory --output --reject-file
     gcc cc clang g++  oILlDxTe  -o
     go               o       -o
     pandoc           otfr    -o --output
