@@ -364,7 +364,7 @@ class TurnLoop:
         """Tell the person, once a session, that the model's server does not read all that it is sent."""
         choice, services = turn.route.choice, self.services
         cuts = services.cuts
-        if cuts is None or not cuts.is_cut(choice.context_length):
+        if not cuts.is_cut:
             return
         services.meter.forget(choice.name)
         if not cuts.told and turn.callbacks.status_callback is not None:

@@ -85,7 +85,7 @@ class SessionServices:
         self.by_itself = True
         self.meter = TokenMeter()
         # Who watches whether servers read all of what they are sent; None before the first answer.
-        self.cuts: CutPrompts | None = None
+        self.cuts = CutPrompts()
         # The model that was asked last, as provider:model, and its window in tokens.
         self.asked: tuple[str, int] | None = None
         # Asks a model for the words of a summary.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from agent_core.compaction.engine import (
     Compaction,
@@ -17,7 +18,7 @@ from agent_core.compaction.engine import (
     WindowUse,
 )
 from agent_core.compaction.pruning import pruned
-from agent_core.compaction.summary import Budget, Recorded, Recording
+from agent_core.compaction.summary import Budget, records
 from agent_core.compaction.view import group_starts, head_end, last_words, shown, tail_start
 from agent_core.errors import SettingsError
 from agent_core.messages import Message, text_of
@@ -33,7 +34,8 @@ from tools.untrusted.fence import fenced
 _CHARS_A_TOKEN = 3
 _LEAST_CUT = 400
 _LATEST_GROUPS = 2
-_NO_SUMMARY = "-"
+_LEVELS = 7
+_LEAST_TAIL = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Drafting:
         Args:
             tail: tokens of the end that stays as it is.
         """
-        base = self.before or self._without_summary()
+        base = self._base()
         start = self._tail(max(base.up_to, base.head), tail, self.least)
         less = pruned(self.messages, base.up_to, start)
         words = last_words(self.messages)
@@ -82,96 +84,56 @@ class Drafting:
 
         Args:
             tail: tokens of the end that stays.
-            level: 0: the tail stays as it is but for repeated results; from 1 on its older results are shortened and
-                large messages cut, from 2 on also those of the head, and no number of messages is protected.
+            level: 0: the tail stays as it is but for repeated results; above, its older results are shortened, large
+                messages are cut, and no number of messages is protected.
         """
-        base = self.before or self._without_summary()
+        base = self._base()
         head = base.head
-        start = max(self._tail(head, tail, self.least if level <= 1 else 1), base.up_to if base.summary else head)
+        start = max(self._tail(head, tail, 1 if level else self.least), base.up_to if base.summary else head)
         words = last_words(self.messages)
         kept = () if words is None or not head <= words < start else (words,)
-        less = pruned(self.messages, start, start if not level else self._latest(start))
+        # The latest results are cut rather than left out: the model works with them.
+        behind = self.starts[bisect_left(self.starts, start) :]
+        less = pruned(self.messages, start, next(iter(behind[-_LATEST_GROUPS:]), start) if level else start)
         ids = {message.get("tool_call_id", "") for message in self.messages[start:]}
-        draft = Compaction(
+        limit = max(tail * _CHARS_A_TOKEN // 2, _LEAST_CUT)
+        cuts = {}
+        for position in (*range(head), *kept, *range(start, len(self.messages))):
+            if level and len(text_of(self.messages[position]["content"])) > limit:
+                cuts[position] = min(limit, base.cuts.get(position, limit))
+            elif position in base.cuts:
+                cuts[position] = base.cuts[position]
+        return Compaction(
             head=head,
             up_to=start,
-            summary=_NO_SUMMARY if start > head else "",
+            summary="-" if start > head else "",
             kept=kept,
             results={**less.results, **{id_: line for id_, line in base.results.items() if id_ in ids}},
             arguments={**less.arguments, **{id_: line for id_, line in base.arguments.items() if id_ in ids}},
+            cuts=cuts,
             images_before=max(start, base.images_before),
             sealed_before=len(self.messages),
         )
-        visible = [*range(head), *draft.kept, *range(start, len(self.messages))]
-        cuts = {position: limit for position, limit in base.cuts.items() if position in set(visible)}
-        if level:
-            protected = set(range(head)) - {words} if level == 1 else set()
-            cuts |= self._cuts([position for position in visible if position not in protected], tail, cuts)
-        return replace(draft, cuts=cuts)
 
-    def _without_summary(self) -> Compaction:
+    def fitting(self, most: int, tail: int) -> Compaction:
+        """The mildest severe draft that fits into `most` tokens; else the smallest."""
+        drafts = (self.severe(max(tail >> level, _LEAST_TAIL), level) for level in range(_LEVELS))
+        tried: list[tuple[int, Compaction]] = []
+        for draft in drafts:
+            tried.append((self.size(draft), draft))
+            if tried[-1][0] <= most:
+                return draft
+        return min(tried, key=itemgetter(0))[1]
+
+    def _base(self) -> Compaction:
+        if self.before is not None:
+            return self.before
         head = head_end(self.messages, self.starts, self.head)
         return Compaction(head, head, "")
 
     def _tail(self, first: int, budget: int, least: int) -> int:
         starts = self.starts[bisect_left(self.starts, first) :]
         return tail_start(self.messages, starts, self.measure, budget, least)
-
-    def _latest(self, start: int) -> int:
-        """Where the latest groups begin, whose results are cut rather than left out: the model works with them."""
-        starts = self.starts[bisect_left(self.starts, start) :]
-        return next(iter(starts[-_LATEST_GROUPS:]), start)
-
-    def _cuts(self, positions: Sequence[int], tail: int, known: dict[int, int]) -> dict[int, int]:
-        limit = max(tail * _CHARS_A_TOKEN // 2, _LEAST_CUT)
-        return {
-            position: min(limit, known.get(position, limit))
-            for position in positions
-            if len(text_of(self.messages[position]["content"])) > limit
-        }
-
-
-# Keeps a session from being compressed again and again for nothing.
-
-_LEAST_GAIN = 0.10
-_GROWTH = 1.10
-_PASSES = 2
-_HALTED = (
-    "Compressing gains almost nothing any more ({before:,} → {after:,} tokens), so it is not done by itself from now "
-    "on. Start a new session, or choose a model with a larger window; /compact still works."
-)
-
-
-class Effort:
-    """How much the last compressions have gained.
-
-    A pass that gained little is not repeated before the history has grown; after two in a row it is over, until one
-    gains more or another model is asked.
-    """
-
-    def __init__(self) -> None:
-        self._idle = 0
-        self._size = 0
-        self.halted = ""
-
-    def is_worth(self, tokens: int) -> bool:
-        """Whether a request of so many tokens should be compressed ahead."""
-        return not self.halted and (not self._idle or tokens >= _GROWTH * self._size)
-
-    def see(self, request: CompressionRequest, after: int) -> bool:
-        """What a pass came to, in tokens of the whole request; whether it should be used."""
-        before = request.use.tokens
-        if before and (before - after) / before >= _LEAST_GAIN:
-            self._idle, self.halted = 0, ""
-            return True
-        if request.reason != "preflight":
-            return after < before
-        self._idle, self._size = self._idle + 1, before
-        if self._idle < _PASSES:
-            return False
-        self.halted = _HALTED.format(before=before, after=after)
-        # Used although it gains little: with it goes the word to the person.
-        return after < before
 
 
 # What the compressor does, in this order, as far as it takes: old results to a line each; the middle replaced by a
@@ -182,21 +144,21 @@ log = logging.getLogger(__name__)
 _PRUNED_ENOUGH = 0.6
 _ROOM_AFTER = 0.8
 _REFUSED_SHARE = 0.6
-_LEVELS = 7
-_LEAST_TAIL = 200
-
-
-@dataclass(frozen=True, slots=True)
-class _Aim:
-    """How large the request may be: `limit` what the model takes, `due` where a compression begins, `most` after."""
-
-    limit: int
-    due: int
-    most: int
+# Keeps a session from being compressed again and again for nothing.
+_LEAST_GAIN = 0.10
+_GROWTH = 1.10
+_IDLE_PASSES = 2
+_HALTED = (
+    "Compressing gains almost nothing any more ({before:,} → {after:,} tokens), so it is not done by itself from now "
+    "on. Start a new session, or choose a model with a larger window; /compact still works."
+)
 
 
 class ContextCompressor:
     """Implements `ContextEngine`. One for each session; used on one thread.
+
+    A pass that gained little is not repeated before the history has grown; after two in a row it is over, until one
+    gains more or another window is asked for.
 
     Args:
         session_id: makes the numbers of fences that nobody outside can know.
@@ -216,8 +178,9 @@ class ContextCompressor:
         self._session_id = session_id
         self._clean = clean
         self._clock = clock
-        self._effort = Effort()
         self._window = 0
+        # Passes in a row that gained little, and the tokens of the request that the last of them was for.
+        self._idle, self._idle_size = 0, 0
         # Tokens of the smallest request that a server has refused as too large; None for none.
         self._refused: int | None = None
 
@@ -226,17 +189,10 @@ class ContextCompressor:
         """What the settings call it."""
         return "compressor"
 
-    @property
-    def halted(self) -> str:
-        """Why nothing is compressed ahead any more, for the person; '' while it is."""
-        return self._effort.halted
-
     def is_due(self, use: WindowUse) -> bool:
         """Whether the request is past the threshold, and trying could gain something."""
         limit = self._limit(use)
-        if not limit or use.tokens < self._due(limit):
-            return False
-        return self._effort.is_worth(use.tokens)
+        return bool(limit) and use.tokens >= self._due(limit) and self._is_worth(use.tokens)
 
     def switched(self, window: int) -> None:
         """Another model is asked from now on; `is_due` measures by its window.
@@ -246,7 +202,7 @@ class ContextCompressor:
         log.debug("the window is %d tokens now", window)
         self._refused = None
         if window != self._window:
-            self._window, self._effort = window, Effort()
+            self._window, self._idle = window, 0
 
     def compress(self, request: CompressionRequest, summarise: Summarise) -> Compressed | None:
         """Compress; None where nothing can be made smaller, or trying again would gain nothing.
@@ -254,10 +210,11 @@ class ContextCompressor:
         Raises:
             TurnInterrupted: from `summarise`; nothing was changed.
         """
-        if request.reason == "preflight" and not self._effort.is_worth(request.use.tokens):
+        tokens = request.use.tokens
+        if request.reason == "preflight" and not self._is_worth(tokens):
             return None
         if request.reason == "overflow":
-            self._refused = min(request.use.tokens, self._refused or request.use.tokens)
+            self._refused = min(tokens, self._refused or tokens)
         drafting = Drafting(
             request.messages,
             request.before,
@@ -269,86 +226,82 @@ class ContextCompressor:
         size = drafting.size(request.before)
         found = self._found(request, drafting, size, summarise)
         # What counts is the whole request, which the model's server may know better than the estimate.
-        after = request.use.tokens if found is None else max(request.use.tokens - size + found[1], 0)
-        if not self._effort.see(request, after) or found is None:
+        after = tokens if found is None else max(tokens - size + found[1], 0)
+        halted = ""
+        if tokens - after >= _LEAST_GAIN * tokens > 0:
+            self._idle = 0
+        elif request.reason == "preflight":
+            self._idle, self._idle_size = self._idle + 1, tokens
+            if self._idle < _IDLE_PASSES:
+                return None
+            # Used although it gains little: with it goes the word to the person.
+            halted = _HALTED.format(before=tokens, after=after)
+        if found is None or after >= tokens:
             return None
         made = replace(
             found[0].compaction,
-            tokens_before=request.use.tokens,
+            tokens_before=tokens,
             tokens_after=after,
             reason=request.reason,
             topic=request.topic,
             created_at=self._clock(),
         )
-        return Compressed(made, " ".join(part for part in (found[0].warning, self._effort.halted) if part))
+        return Compressed(made, f"{found[0].warning} {halted}".strip())
 
     def _found(
         self, request: CompressionRequest, drafting: Drafting, size: int, summarise: Summarise
-    ) -> tuple[Recorded, int] | None:
+    ) -> tuple[Compressed, int] | None:
         """The compression and the tokens of what it shows; None where nothing gets smaller."""
-        aim = self._aim(request)
-        fixed = max(request.use.tokens - size, 0)
-        budget = Budget(aim.limit)
-        most = aim.most - fixed
-        tail = max(min(int(self._settings.target_ratio * aim.due), most - budget.facts - budget.prose), _LEAST_TAIL)
-        enough = min(most, int(_PRUNED_ENOUGH * aim.due) - fixed)
+        limit, most = self._aim(request)
+        due, fixed = self._due(limit), max(request.use.tokens - size, 0)
+        budget = Budget(limit)
+        most -= fixed
+        room = most - budget.facts - budget.prose
+        tail = max(min(int(self._settings.target_ratio * due), room), _LEAST_TAIL)
         if request.reason != "asked":
             mild = drafting.mild(tail)
             after = drafting.size(mild)
-            if after < size and after <= enough:
-                return Recorded(mild), after
-        draft = _fitting(drafting, most - budget.facts - budget.prose, tail)
-        records = iter((Recorded(draft),))
+            if after < size and after <= min(most, int(_PRUNED_ENOUGH * due) - fixed):
+                return Compressed(mild), after
+        draft = drafting.fitting(room, tail)
+        made: Iterable[Compressed] = (Compressed(draft),)
         if draft.summary:
-            records = Recording(request, budget, self._fence, self._clean).records(draft, summarise)
-        best: tuple[Recorded, int] | None = None
-        for made in records:
-            after = drafting.size(made.compaction)
-            if best is None or after < best[1]:
-                best = made, after
+            made = records(draft, request, summarise, budget=budget, fence=self._fence, clean=self._clean)
+        best: tuple[Compressed, int] | None = None
+        for each in made:
+            after = drafting.size(each.compaction)
+            if after < (size if best is None else best[1]):
+                best = each, after
             if after <= most:
                 break
-        return best if best is not None and best[1] < size else None
+        return best
 
     def _fence(self, text: str) -> str:
         return fenced(text, "record", self._session_id)
 
+    def _is_worth(self, tokens: int) -> bool:
+        """Whether a request of so many tokens should be compressed ahead."""
+        return not self._idle or (self._idle < _IDLE_PASSES and tokens >= _GROWTH * self._idle_size)
+
     def _limit(self, use: WindowUse) -> int:
         """The tokens of the largest request that the model takes, as far as it is known; 0 where it is not."""
         limit = max(use.window - use.reserved, use.window // 2)
-        if self._refused is not None:
-            limit = min(limit or self._refused, self._refused)
-        return limit
+        return limit if self._refused is None else min(limit or self._refused, self._refused)
 
     def _due(self, limit: int) -> int:
         return int(self._settings.threshold * limit)
 
-    def _aim(self, request: CompressionRequest) -> _Aim:
-        known = self._limit(request.use)
-        limit = known or request.use.tokens
-        due = self._due(limit)
-        match request.reason:
-            case "overflow":
-                most = min(due, int(_REFUSED_SHARE * request.use.tokens))
-            case "preflight":
-                most = int(_ROOM_AFTER * due)
-            case _:
-                # Of a window that nobody knows no share is to be kept free: any gain is one.
-                most = min(int(_ROOM_AFTER * due) if known else limit, request.use.tokens - 1)
-        return _Aim(limit, due, most)
-
-
-def _fitting(drafting: Drafting, most: int, tail: int) -> Compaction:
-    """The mildest draft that fits into `most` tokens; else the smallest."""
-    smallest: tuple[int, Compaction] | None = None
-    for level in range(_LEVELS):
-        draft = drafting.severe(max(tail >> level, _LEAST_TAIL), level)
-        after = drafting.size(draft)
-        if after <= most:
-            return draft
-        if smallest is None or after < smallest[0]:
-            smallest = after, draft
-    return drafting.mild(tail) if smallest is None else smallest[1]
+    def _aim(self, request: CompressionRequest) -> tuple[int, int]:
+        """How large a request the model takes, and how large this one may be after."""
+        tokens, known = request.use.tokens, self._limit(request.use)
+        limit = known or tokens
+        room = int(_ROOM_AFTER * self._due(limit))
+        if request.reason == "overflow":
+            return limit, min(self._due(limit), int(_REFUSED_SHARE * tokens))
+        if request.reason == "preflight":
+            return limit, room
+        # Of a window that nobody knows no share is to be kept free: any gain is one.
+        return limit, min(room if known else limit, tokens - 1)
 
 
 # The context engines by the names that the settings have for them.

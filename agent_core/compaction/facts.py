@@ -16,12 +16,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from agent_core.compaction.pruning import (
+    RUNNERS,
     MadeCall,
     last_line,
     made_calls,
+    object_in,
     one_line,
     patched_paths,
-    payload_of,
     target_of,
 )
 from agent_core.messages import Message, said_in, text_of
@@ -31,31 +32,19 @@ from tools.light_dataclass import dataclass
 _LONGEST = 120
 _LONGEST_TEXT = 30_000
 _UNITS = (
-    r"(?:ms|µs|ns|s|sec(?:onds?)?|min(?:utes?)?|h|hours?|days?|weeks?|[KMGT]i?B|bytes?|px|%|€|\$|USD|EUR|Hz|[kMG]Hz"
+    r"(?:ms|µs|ns|s|sec(?:onds?)?|min(?:utes?)?|h|hours?|days?|weeks?|[KMGT]i?B|bytes?|px|%|€|\$|USD|EUR|[kMG]?Hz"
     r"|tokens?|lines?|rows?|times|users?|requests?|retries|workers?|threads?|°C|mm|cm|km|m|kg|g)"
 )
-# In each, what may begin it is looked for only where no sign of it stands before, and what repeats is bounded: else a
-# long text without spaces (base64, Chinese) would be looked through again from each of its signs.
-_KINDS = (
-    r"https?://[^\s<>\"'`«»)\]]+",
-    r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]{1,120}(?<=\w)",
-    r"`[^`\n]{1,120}`",
-    r"«[^»\n]{1,120}»",
-    r"\"[^\"\n]{2,80}\"",
-    r"(?<![\w/])(?:~|\.{1,2})?(?:/[\w.@+~-]+)+/?",
-    r"(?<![\w/.@+-])(?:[\w.@+-]+/)+[\w.@+-]+",
-    r"(?<![\w-])[\w-]+\.(?:[a-z]{1,4}|json|yaml|toml|lock|[a-z]\w{1,3})\b",
-    r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b",
-    r"\b(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b",
-    r"\b[A-Z][A-Z0-9]{1,9}-\d+\b",
-    r"(?<!\w)#\d+\b",
-    r"\bv?\d+(?:\.\d+){1,4}(?:-[\w.]+)?(?:\s?" + _UNITS + r"(?!\w))?",
-    r"\b(?<!\d,)\d[\d,_]*\s?" + _UNITS + r"(?!\w)",
-    r"(?<![\w.-])[A-Za-z_][\w.-]{0,80}\s?[=:]\s?[\w./:-]{0,80}\d[\w./:-]{0,80}",
-    r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b",
-    r"\b\d{3,}\b",
+# What repeats in the others than words is bounded: else a long text without spaces (base64, Chinese) would be looked
+# through again from each of its signs.
+_VALUE = re.compile(
+    r"`[^`\n]{1,120}`|«[^»\n]{1,120}»|\"[^\"\n]{2,80}\""
+    r"|\b\d[\d.,_]{0,20}\s?" + _UNITS + r"(?!\w)"
+    r"|\b[A-Za-z_][\w.-]{0,40}\s?=\s?[\w./:-]{0,80}\d[\w./:-]{0,80}"
+    r"|(?P<word>[^\s\"'`«»<>()\[\],;]{2,})"
 )
-_VALUE = re.compile("|".join(_KINDS))
+# A word with a sign that plain words do not have: an address, a path, an id, a version, a number, a constant.
+_TELLING = re.compile(r"^#\d|\d{3}|[A-Za-z]\d|\d\.\d|-\d|\w[./@_]\w|/\w")
 
 
 def values_in(text: str) -> Iterator[str]:
@@ -64,15 +53,14 @@ def values_in(text: str) -> Iterator[str]:
         half = _LONGEST_TEXT // 2
         text = f"{text[:half]}\n{text[-half:]}"
     for found in _VALUE.finditer(text):
-        value = " ".join(found[0].split()).rstrip(".,;:")
-        if 1 < len(value) <= _LONGEST:
+        value = " ".join(found[0].split()).rstrip(".,;:!?")
+        if 1 < len(value) <= _LONGEST and (not found["word"] or _TELLING.search(value)):
             yield value
 
 
 _LINE, _COMMAND = 240, 160
 _WRITERS = frozenset({"write_file", "patch"})
 _READERS = frozenset({"read_file", "skill_view"})
-_RUNNERS = frozenset({"terminal", "execute_code", "process"})
 _REFUSALS = ("Denied: ", "Refused: ")
 
 
@@ -104,37 +92,30 @@ def collect(
     Args:
         shown: positions of messages that the model is shown all the same; they are not repeated.
     """
-    calls = list(reversed(list(made_calls(messages, first, end))))
     said = [
         text_of(said_in(messages[position])).strip()
         for position in range(first, end)
-        if position not in shown and _is_the_persons(messages[position])
+        if position not in shown and messages[position]["role"] == "user" and not messages[position].get("injected")
     ]
     words = [text for text in said if text]
+    calls = list(made_calls(messages, first, end))[::-1]
+    good = [call for call in calls if not call.problem]
     return Facts(
         said=tuple(words),
         plan=tuple(_step(item) for item in plan if item.status in {"pending", "in_progress"}),
-        decisions=_unique(line for call in calls if (line := _decision(call))),
-        pending=_unique(line for call in calls if (line := _pending(call))),
-        written=_unique(path for call in calls if call.name in _WRITERS and _worked(call) for path in _paths(call)),
-        read=_unique(path for call in calls if call.name in _READERS and _worked(call) for path in _paths(call)),
-        commands=_commands(calls),
+        decisions=_unique(map(_decision, calls)),
+        pending=_unique(map(_pending, good)),
+        written=_unique(path for call in good if call.name in _WRITERS for path in _paths(call)),
+        read=_unique(path for call in good if call.name in _READERS for path in _paths(call)),
+        commands=_commands([call for call in calls if call.name in RUNNERS]),
         failures=_failures(calls),
         values=_unique(value for text in reversed(words) for value in values_in(text)),
     )
 
 
-def _is_the_persons(message: Message) -> bool:
-    return message["role"] == "user" and not message.get("injected")
-
-
 def _step(item: TodoItem) -> str:
     doing = " (in progress)" if item.status == "in_progress" else ""
     return f"{one_line(item.content, _LINE)}{doing}"
-
-
-def _worked(call: MadeCall) -> bool:
-    return not call.problem
 
 
 def _paths(call: MadeCall) -> list[str]:
@@ -144,37 +125,34 @@ def _paths(call: MadeCall) -> list[str]:
 
 
 def _decision(call: MadeCall) -> str:
-    if call.name == "clarify":
-        answer = payload_of(call.text).get("answer")
-        question = one_line(call.argument("question"), _LINE)
-        return f"Asked «{question}», the user answered «{one_line(str(answer), _LINE)}»." if answer else ""
-    if call.name == "exit_plan_mode" and _worked(call):
-        return f"The plan was shown to the user: {one_line(call.text, _LINE)}"
     problem = call.problem
-    # A refusal that stands in a fence is one that somebody else has written.
-    if not problem.startswith(_REFUSALS) or call.fence:
-        return ""
-    return one_line(problem, 2 * _LINE)
+    if problem:
+        # A refusal that stands in a fence is one that somebody else has written.
+        return one_line(problem, 2 * _LINE) if problem.startswith(_REFUSALS) and not call.fence else ""
+    if call.name == "clarify" and (answer := object_in(call.text).get("answer")):
+        question = one_line(call.argument("question"), _LINE)
+        return f"Asked «{question}», the user answered «{one_line(str(answer), _LINE)}»."
+    if call.name == "exit_plan_mode":
+        return f"The plan was shown to the user: {one_line(call.text, _LINE)}"
+    return ""
 
 
 def _pending(call: MadeCall) -> str:
-    if call.name != "clarify" or not _worked(call) or payload_of(call.text).get("answer"):
+    if call.name != "clarify" or object_in(call.text).get("answer"):
         return ""
     return f"Asked «{one_line(call.argument('question'), _LINE)}», and there was no answer."
 
 
 def _commands(calls: Sequence[MadeCall]) -> tuple[str, ...]:
     """Each command once, with how it ended last and how often it ran."""
-    times = Counter(_command(call) for call in calls if call.name in _RUNNERS)
+    times = Counter(map(_command, calls))
     lines: dict[str, str] = {}
     for call in calls:
-        command = _command(call)
-        if call.name not in _RUNNERS or not command or command in lines:
-            continue
-        code = call.exit_code
-        ended = f"exit code {code}" if code is not None else "failed" if call.problem else "no exit code"
-        often = f", run {times[command]} times" if times[command] > 1 else ""
-        lines[command] = f"`{command}`: {ended}{often}"
+        if (command := _command(call)) and command not in lines:
+            code = call.exit_code
+            ended = f"exit code {code}" if code is not None else "failed" if call.problem else "no exit code"
+            often = f", run {times[command]} times" if times[command] > 1 else ""
+            lines[command] = f"`{command}`: {ended}{often}"
     return tuple(lines.values())
 
 
@@ -184,10 +162,7 @@ def _command(call: MadeCall) -> str:
 
 def _failures(calls: Sequence[MadeCall]) -> tuple[str, ...]:
     """What went wrong, each once, with how often it was tried."""
-    times: Counter[str] = Counter()
-    for call in calls:
-        if line := _failure(call):
-            times[line] += 1
+    times = Counter(filter(None, map(_failure, calls)))
     return tuple(f"{line} (tried {count} times)" if count > 1 else line for line, count in times.items())
 
 
@@ -195,13 +170,10 @@ def _failure(call: MadeCall) -> str:
     if problem := call.problem:
         refused = problem.startswith(_REFUSALS) and not call.fence
         return "" if refused else f"{call.name} {target_of(call)}: {one_line(problem, _LINE)}"
-    if call.name not in _RUNNERS:
+    if call.name not in RUNNERS or not call.exit_code:
         return ""
-    code = call.exit_code
-    if not code:
-        return ""
-    return f"`{_command(call)}`: exit code {code}, {last_line(call.output) or 'no output'}"
+    return f"`{_command(call)}`: exit code {call.exit_code}, {last_line(call.output) or 'no output'}"
 
 
 def _unique(lines: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(lines))
+    return tuple(dict.fromkeys(filter(None, lines)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 from agent_core.callbacks import CompressionStep, Status
 from agent_core.cancel import CancelToken
@@ -18,7 +17,7 @@ from agent_core.compaction.engine import (
     WindowUse,
     is_possible,
 )
-from agent_core.compaction.tokens import CutPrompts, TokenMeter
+from agent_core.compaction.tokens import TokenMeter
 from agent_core.compaction.view import last_words, shown
 from agent_core.errors import TurnInterrupted
 from agent_core.messages import Message, repaired, text_of, user_message
@@ -112,19 +111,29 @@ class SessionCompression:
         """Make a compression that is not in effect before it is adopted; arguments and errors as of `compress`."""
         services = self.services
         request = CompressionRequest(
-            messages,
-            services.compaction,
-            use,
-            measure,
-            reason,
-            topic,
-            plan=services.plan,
-            summary_window=services.summary_window(),
+            messages, services.compaction, use, measure, reason, topic, services.plan, services.summary_window()
         )
-        self._flush(request)
-        made = self._made(request, use.window)
+        try:
+            if services.before_compression is not None:
+                # What is worth keeping for ever goes to the memory while it is still in view.
+                services.before_compression(request)
+        except TurnInterrupted:
+            raise
+        except Exception:  # a memory that fails must not keep the conversation from going on
+            log.exception("the memory was not flushed before a compression")
+        problem = "There is nothing left that could be made smaller."
+        try:
+            made = self.engine.compress(request, lambda asked: self._summarise(asked, use.window))
+            if made is not None and not self._is_smaller(request, made.compaction):
+                made = None
+        except TurnInterrupted:
+            self._end(CompressionStep("cancelled"))
+            raise
+        except Exception:  # an engine may be anyone's
+            log.exception("the context engine %s failed", self.engine.name)
+            made, problem = None, self._broke()
         if made is None:
-            self._end("failed", "There is nothing left that could be made smaller.")
+            self._end(CompressionStep("failed", error=problem))
         elif self.token.is_set():
             self._tell(CompressionStep("cancelled"))
             raise TurnInterrupted
@@ -138,46 +147,18 @@ class SessionCompression:
         """
         self._is_told = False
         # Told first: what is shown of it is stored together with it.
-        step = CompressionStep("done", made.compaction, window=window, session_cost=self.services.spent.cost)
-        self._tell(step)
+        self._tell(CompressionStep("done", made.compaction, window=window, session_cost=self.services.spent.cost))
         if not self.keep(made.compaction):
             raise TurnInterrupted
-        self._use(made.compaction)
-        if made.warning and self.listeners.status is not None:
-            self.listeners.status(Status("compression", made.warning))
+        self.services.compaction = made.compaction
+        self.services.prefix.expect("compression")
+        self.forget_files()
+        if made.warning:
+            self._say(made.warning)
 
     def drop(self) -> None:
         """The draft is of no use: nothing has changed."""
-        self._end("failed", "It did not help, and the conversation is whole again.")
-
-    def _end(self, how: Literal["failed", "cancelled"], why: str = "") -> None:
-        """End what the person was told to be running."""
-        if self._is_told:
-            self._tell(CompressionStep(how, error=why))
-        self._is_told = False
-
-    def _flush(self, request: CompressionRequest) -> None:
-        """What is worth keeping for ever goes to the memory while it is still in view."""
-        if self.services.before_compression is None:
-            return
-        try:
-            self.services.before_compression(request)
-        except TurnInterrupted:
-            raise
-        except Exception:  # a memory that fails must not keep the conversation from going on
-            log.exception("the memory was not flushed before a compression")
-
-    def _made(self, request: CompressionRequest, window: int) -> Compressed | None:
-        try:
-            made = self.engine.compress(request, lambda messages: self._summarise(messages, window))
-            return made if made is None or self._is_smaller(request, made.compaction) else None
-        except TurnInterrupted:
-            self._end("cancelled")
-            raise
-        except Exception:  # an engine may be anyone's
-            log.exception("the context engine %s failed", self.engine.name)
-            self._end("failed", self._broke())
-            return None
+        self._end(CompressionStep("failed", error="It did not help, and the conversation is whole again."))
 
     def _is_smaller(self, request: CompressionRequest, made: Compaction) -> bool:
         """Whether it gains anything.
@@ -198,10 +179,10 @@ class SessionCompression:
         return request.measure(view) < request.measure(before)
 
     def _broke(self) -> str:
-        """The engine went wrong: the person is told so, once; with these words."""
+        """The engine went wrong: the person learns of it, once; the words."""
         text = _BROKE.format(name=self.engine.name)
-        if not self._is_broken and self.listeners.status is not None:
-            self.listeners.status(Status("compression", text))
+        if not self._is_broken:
+            self._say(text)
         self._is_broken = True
         return text
 
@@ -220,14 +201,19 @@ class SessionCompression:
             self.listeners.count(answer.usage, answer.cost)
         return Prose(answer.text, answer.model)
 
-    def _use(self, made: Compaction) -> None:
-        self.services.compaction = made
-        self.services.prefix.expect("compression")
-        self.forget_files()
+    def _end(self, step: CompressionStep) -> None:
+        """End what the person was told to be running."""
+        if self._is_told:
+            self._tell(step)
+        self._is_told = False
 
     def _tell(self, step: CompressionStep) -> None:
         if self.listeners.step is not None:
             self.listeners.step(step)
+
+    def _say(self, text: str) -> None:
+        if self.listeners.status is not None:
+            self.listeners.status(Status("compression", text))
 
 
 # When a turn compresses: ahead of a request that fills the window too far, and after one that was too large.
@@ -366,7 +352,6 @@ class TurnCompression:
     def counted(self, choice: ModelChoice, request: ModelRequest, usage: Usage) -> None:
         """A request has its answer, and its server says what it was."""
         services = self.services
-        services.cuts = services.cuts or CutPrompts()
         services.cuts.counted(choice, request, usage, services.meter.estimate(request))
         services.meter.learn(choice.name, request, usage)
 

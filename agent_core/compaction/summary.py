@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from agent_core.compaction.engine import Compaction, CompressionRequest, Prose, Summarise
+from agent_core.compaction.engine import Compaction, Compressed, CompressionRequest, Prose, Summarise
 from agent_core.compaction.facts import Facts, collect
 from agent_core.compaction.pruning import both_ends, one_line
 from agent_core.messages import Message, said_in, text_of, user_message
@@ -22,6 +22,7 @@ _WHAT_IT_IS = (
 )
 _FOCUS = "The user asked for this to be kept above all: {topic}"
 _SHORT = 200
+_FAILURES = "What went wrong, latest first"
 _QUOTED = 0.30
 _LEAST_QUOTE = 400
 
@@ -39,77 +40,50 @@ def assembled(facts: Facts, prose: str, fence: Fence, *, budget: int, topic: str
     parts = [HEADING, _WHAT_IT_IS]
     if topic:
         parts.append(_FOCUS.format(topic=one_line(topic, 2 * _SHORT)))
-    room = _Room(budget)
-    # In this order: what is dearest has its room first. In the text the person's words come first, too.
-    parts += [
-        _quoted(facts.said, room),
-        _section("Open items of the plan", facts.plan, room, 0.30),
-        _section("What the user decided", facts.decisions, room, 0.35),
-        _section("Asked, and not answered", facts.pending, room, 0.3),
-        _section("Values from the user's messages", facts.values, room, 0.25, joined=True),
-        _section("Files written, latest first", facts.written, room, 0.35),
-        _section("Commands run, latest first", facts.commands, room, 0.5),
-        _fenced("What went wrong, latest first", facts.failures, room, fence),
-        _section("Files and skills read (read them again to use them)", facts.read, room, 1.0, joined=True),
-    ]
+    quoted = _quoted(facts.said, max(int(_QUOTED * budget), _LEAST_QUOTE))
+    if quoted:
+        parts.append(f"## What the user wrote in that part, in order\n{quoted}")
+    left = max(0, budget - len(quoted))
+    # What is dearest has its room first: a share of what is left.
+    for title, lines, share in (
+        ("Open items of the plan", facts.plan, 0.30),
+        ("What the user decided", facts.decisions, 0.35),
+        ("Asked, and not answered", facts.pending, 0.3),
+        ("Values from the user's messages", facts.values, 0.25),
+        ("Files written, latest first", facts.written, 0.35),
+        ("Commands run, latest first", facts.commands, 0.5),
+        (_FAILURES, facts.failures, 0.6),
+        ("Files and skills read (read them again to use them)", facts.read, 1.0),
+    ):
+        if lines:
+            listed = _listed(lines, max(_SHORT, int(left * share)), joined=lines in {facts.values, facts.read})
+            parts.append(f"## {title}\n{fence(listed) if title == _FAILURES else listed}")
+            left = max(0, left - len(listed))
     if prose:
         parts.append(f"## The work so far, as a model has summed it up\n{prose}")
     parts.append(END)
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(parts)
 
 
-class _Room:
-    """Characters that are left."""
-
-    def __init__(self, size: int) -> None:
-        self.left = size
-
-    def take(self, share: float, least: int = _SHORT) -> int:
-        """So many characters of what is left, by share."""
-        return max(least, int(self.left * share))
-
-    def used(self, text: str) -> str:
-        self.left = max(0, self.left - len(text))
-        return text
-
-
-def _quoted(said: Sequence[str], room: _Room) -> str:
+def _quoted(said: Sequence[str], limit: int) -> str:
     """The person's messages in their order: the latest whole as far as there is room, earlier ones in short."""
-    limit = room.take(_QUOTED, _LEAST_QUOTE)
     lines: list[str] = []
     for number, text in enumerate(reversed(said)):
-        whole = both_ends(text, limit) if number == 0 else text
+        whole = both_ends(text, limit) if not number else text if len(text) <= limit else one_line(text, _SHORT)
         if number and len(whole) > limit:
-            whole = one_line(text, _SHORT)
-        if limit < len(whole) and number:
-            earliest = one_line(said[0], _SHORT)
             more = len(said) - number - 1
-            lines.append(f"> … {more} more …" if more else "")
-            lines.append(_quote(earliest))
+            lines += [f"> … {more} more …"] * bool(more) + [_quote(one_line(said[0], _SHORT))]
             break
         limit -= len(whole)
         lines.append(_quote(whole))
-    if not lines:
-        return ""
-    body = "\n\n".join(line for line in reversed(lines) if line)
-    return room.used(f"## What the user wrote in that part, in order\n{body}")
+    return "\n\n".join(reversed(lines))
 
 
 def _quote(text: str) -> str:
     return "\n".join(f"> {line}" for line in text.splitlines())
 
 
-def _section(title: str, lines: Sequence[str], room: _Room, share: float, *, joined: bool = False) -> str:
-    listed = _listed(lines, room.take(share), joined=joined)
-    return room.used(f"## {title}\n{listed}") if listed else ""
-
-
-def _fenced(title: str, lines: Sequence[str], room: _Room, fence: Fence) -> str:
-    listed = _listed(lines, room.take(0.6))
-    return room.used(f"## {title}\n{fence(listed)}") if listed else ""
-
-
-def _listed(lines: Sequence[str], limit: int, *, joined: bool = False) -> str:
+def _listed(lines: Sequence[str], limit: int, *, joined: bool) -> str:
     """As many lines as have room, the first always, and how many more there are."""
     kept: list[str] = []
     for line in lines:
@@ -118,9 +92,8 @@ def _listed(lines: Sequence[str], limit: int, *, joined: bool = False) -> str:
             break
         kept.append(line)
     more = [f"and {len(lines) - len(kept)} more"] if len(kept) < len(lines) else []
-    if joined:
-        return ", ".join([*kept, *more])
-    return "\n".join(f"- {line}" for line in [*kept, *more])
+    kept += more
+    return ", ".join(kept) if joined else "\n".join(f"- {line}" for line in kept)
 
 
 # The part of a summary that a model writes: what it is asked, and whether its answer is of use.
@@ -145,19 +118,14 @@ Keep what still matters of the record so far. Write facts only, no greeting, no 
 own messages, the plan, files and commands are kept elsewhere word for word: do not repeat them."""
 _FOCUS_LINE = "Above all keep what is about: {topic}"
 _SO_FAR = "THE RECORD SO FAR:\n{prose}\n\n"
-_HERE = "THE CONVERSATION:\n"
-_MATERIAL = f"{_HERE}{{text}}\n\nNow write the record."
+_MATERIAL = "THE CONVERSATION:\n{text}\n\nNow write the record."
 
 _USER, _ANSWER, _ARGUMENTS = 1_500, 1_200, 300
 _LEAST_RESULT = 400
-_LATE_RESULTS, _LATE_SHARE = 0.3, 2
-"""The latest results of a conversation, and how many times the room of an earlier one each of them has."""
-_LATE = 0.7
+_EARLY = 0.3
+"""Of a conversation that is too long, how much of what is shown is its beginning."""
 _LEAST = 40
-_LINE = 30
-_ECHO = 0.5
-_UNIQUE = 0.5
-_MANY_LINES, _MANY_WORDS, _UNIQUE_WORDS = 8, 80, 0.1
+_MANY_WORDS, _UNIQUE_WORDS = 40, 0.1
 _TOO_LONG = 4
 # Those that an answer begins with may have been cut off before their end.
 _THOUGHTS = re.compile(
@@ -190,7 +158,7 @@ def question(
     return [{"role": "system", "content": task}, user_message(f"{so_far}{_MATERIAL.format(text=material)}")]
 
 
-def checked(text: str, asked: Sequence[Message], longest: int) -> tuple[str, str]:
+def checked(text: str, longest: int) -> tuple[str, str]:
     """The prose, without what could pass for ours, and why it is of no use ('' where it is).
 
     Args:
@@ -199,12 +167,12 @@ def checked(text: str, asked: Sequence[Message], longest: int) -> tuple[str, str
     written = _THOUGHTS.sub("", text[: longest * 2 * _TOO_LONG])
     lines = [_plain(line) for line in written.splitlines() if not _MARKER.match(line)]
     prose = "\n".join(lines).strip()
-    if problem := _problem(prose, asked, longest):
+    if problem := _problem(prose, longest):
         return "", problem
     return both_ends(prose, longest), ""
 
 
-def _problem(prose: str, asked: Sequence[Message], longest: int) -> str:
+def _problem(prose: str, longest: int) -> str:
     if len(prose) < _LEAST:
         return "it said next to nothing" if prose else "it was empty"
     if prose[0] in "{[":
@@ -213,20 +181,10 @@ def _problem(prose: str, asked: Sequence[Message], longest: int) -> str:
         return "it was a refusal"
     if len(prose) > longest * _TOO_LONG:
         return "it was far too long"
-    if _is_stuck(prose.split("\n"), _MANY_LINES, _UNIQUE) or _is_stuck(prose.split(), _MANY_WORDS, _UNIQUE_WORDS):
+    words = prose.split()
+    if len(words) >= _MANY_WORDS and len(set(words)) < _UNIQUE_WORDS * len(words):
         return "it said the same again and again"
-    lines = [line.strip() for line in prose.splitlines() if len(line.strip()) >= _LINE]
-    # What it keeps of the record so far is no echo: it was asked to.
-    given = "\n".join(text_of(message["content"]).rpartition(_HERE)[2] for message in asked)
-    echoed = sum(len(line) for line in lines if line in given)
-    if lines and echoed > _ECHO * sum(map(len, lines)):
-        return "it repeated what it was given"
     return ""
-
-
-def _is_stuck(pieces: Sequence[str], many: int, unique: float) -> bool:
-    said = [piece.strip() for piece in pieces if piece.strip()]
-    return len(said) >= many and len(set(said)) < unique * len(said)
 
 
 def _plain(line: str) -> str:
@@ -238,48 +196,15 @@ def _plain(line: str) -> str:
 
 
 def _rendered(messages: Sequence[Message], limit: int) -> str:
-    """The messages as text, each tool result with its share of the room that the rest leaves; where they are too
-    many all the same, those of both ends, of the later ones more.
-    """
-    told = [_told(message, most) for message, most in zip(messages, _shares(messages, limit), strict=True)]
-    late, end = _filled(reversed(told), int(limit * _LATE))
-    early, begin = _filled(iter(told[: len(told) - end]), limit - sum(map(len, late)) - len(late))
-    missing = len(messages) - end - begin
-    gap = [f"[… {missing} messages left out …]"] if missing else []
-    return "\n".join([*early, *gap, *reversed(late)])
-
-
-def _shares(messages: Sequence[Message], limit: int) -> list[int]:
-    """The characters of its result that each message may have: short ones are whole, the others share the rest."""
-    results = [position for position, message in enumerate(messages) if message["role"] == "tool"]
-    lengths = [len(text_of(said_in(messages[position])).strip()) for position in results]
-    rest = sum(len(_told(message, 0)) + 1 for message in messages)
-    first_late = int(len(results) * (1 - _LATE_RESULTS))
-    weights = [_LATE_SHARE if number >= first_late else 1 for number in range(len(results))]
-    room, weight, unit = limit - rest, sum(weights), 0.0
-    # Those that need least for their weight first: what they leave, the others get.
-    for number in sorted(range(len(results)), key=lambda each: lengths[each] / weights[each]):
-        unit = max(room, 0) / weight
-        if lengths[number] > unit * weights[number]:
+    """The messages as text; the results share the room that the rest leaves, and short ones are whole."""
+    lengths = sorted(len(text_of(said_in(message))) for message in messages if message["role"] == "tool")
+    room, share = limit - sum(len(_told(message, 0)) + 1 for message in messages), limit
+    for number, length in enumerate(lengths):
+        share = max(room // (len(lengths) - number), _LEAST_RESULT)
+        if length > share:
             break
-        room, weight = room - lengths[number], weight - weights[number]
-    else:
-        unit = float(limit)
-    shares = [0] * len(messages)
-    for position, each in zip(results, weights, strict=True):
-        shares[position] = max(int(unit * each), _LEAST_RESULT)
-    return shares
-
-
-def _filled(told: Iterator[str], room: int) -> tuple[list[str], int]:
-    """As many texts as there is room for, and how many they are."""
-    texts: list[str] = []
-    for text in told:
-        room -= len(text) + 1
-        if room < 0:
-            break
-        texts.append(text)
-    return texts, len(texts)
+        room, share = room - length, limit
+    return both_ends("\n".join(_told(message, share) for message in messages), limit, _EARLY)
 
 
 def _told(message: Message, result: int) -> str:
@@ -311,7 +236,6 @@ _NOT_WRITTEN = (
     "No model could sum up the earlier conversation ({why}). What was asked, decided, changed and run in it is kept "
     "by rule; how it was thought about is not."
 )
-_NO_ANSWER = "none answered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,95 +247,72 @@ class Budget:
     @property
     def facts(self) -> int:
         """For what code puts together."""
-        return _between(_FACTS_SHARE * self.limit, _LEAST_FACTS, _MOST_FACTS)
+        return int(min(max(_FACTS_SHARE * self.limit, _LEAST_FACTS), _MOST_FACTS))
 
     @property
     def prose(self) -> int:
         """For what a model writes."""
-        return _between(_PROSE_SHARE * self.limit, _LEAST_PROSE, _MOST_PROSE)
-
-    def question(self, window: int | None) -> int:
-        """For what a model is given to write it from; `window`: that model's, None where it is not known."""
-        return int(min(_QUESTION_SHARE * (window or self.limit), _MOST_QUESTION))
+        return int(min(max(_PROSE_SHARE * self.limit, _LEAST_PROSE), _MOST_PROSE))
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A draft with its record.
+def records(
+    draft: Compaction,
+    request: CompressionRequest,
+    summarise: Summarise,
+    *,
+    budget: Budget,
+    fence: Fence,
+    clean: Redact,
+) -> Iterator[Compressed]:
+    """The draft with a record, the best one first, and then smaller ones.
 
-    Attributes:
-        warning: for the person, where no prose could be had.
+    Raises:
+        TurnInterrupted: from `summarise`.
     """
+    before, chars, warning = request.before, _facts_chars(draft, request, budget), ""
 
-    compaction: Compaction
-    warning: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """Makes records for one compression."""
-
-    request: CompressionRequest
-    budget: Budget
-    fence: Fence
-    clean: Redact
-
-    def records(self, draft: Compaction, summarise: Summarise) -> Iterator[Recorded]:
-        """The draft with a record, the best one first.
-
-        Raises:
-            TurnInterrupted: from `summarise`.
-        """
-        before = self.request.before
-        if before is not None and before.summary and before.up_to == draft.up_to:
-            # Nothing more is replaced: the record is the one that there is.
-            same = replace(draft, summary=before.summary, kept=before.kept)
-            yield Recorded(replace(same, prose=before.prose, made_by=before.made_by))
-            yield Recorded(self._with(draft, None, self._facts_chars(draft)))
-            return
-        prose, why = self._prose(draft, summarise)
-        warning = _NOT_WRITTEN.format(why=why) if why else ""
-        chars = self._facts_chars(draft)
-        yield Recorded(self._with(draft, prose, chars), warning)
-        yield Recorded(self._with(draft, None, chars), warning)
-        yield Recorded(self._with(draft, None, chars // 4), warning)
-
-    def _facts_chars(self, draft: Compaction) -> int:
-        # The record of little is little itself.
-        chars = self.budget.facts * CHARS_A_TOKEN
-        replaced = 0
-        for message in self.request.messages[draft.head : draft.up_to]:
-            replaced += len(text_of(message["content"]))
-            if replaced > _RECORDED_SHARE * chars:
-                return chars
-        return max(replaced // _RECORDED_SHARE, _LITTLE)
-
-    def _with(self, draft: Compaction, prose: Prose | None, chars: int) -> Compaction:
-        request = self.request
+    def with_facts(prose: Prose | None, chars: int) -> Compressed:
         facts = collect(request.messages, draft.head, draft.up_to, shown=draft.kept, plan=request.plan)
-        text = "" if prose is None else prose.text
-        summary = assembled(facts, text, self.fence, budget=chars, topic=request.topic)
-        return replace(draft, summary=summary, prose=text, made_by="" if prose is None else prose.made_by)
+        text, made_by = ("", "") if prose is None else (prose.text, prose.made_by)
+        summary = assembled(facts, text, fence, budget=chars, topic=request.topic)
+        return Compressed(replace(draft, summary=summary, prose=text, made_by=made_by), warning)
 
-    def _prose(self, draft: Compaction, summarise: Summarise) -> tuple[Prose | None, str]:
-        """What a model writes of what is newly replaced; the earlier prose, and why, where that is of no use."""
-        request, before = self.request, self.request.before
-        earlier = Prose(before.prose, before.made_by) if before is not None and before.prose else None
-        done = before.up_to if before is not None and before.summary else draft.head
-        asked = question(
-            request.messages[done : draft.up_to],
-            "" if earlier is None else earlier.text,
-            self.clean,
-            limit=self.budget.question(request.summary_window) * CHARS_A_TOKEN,
-            words=int(self.budget.prose * _WORDS_A_TOKEN),
-            topic=request.topic,
-        )
-        answer = summarise(asked)
-        if answer is None:
-            return earlier, _NO_ANSWER
-        text, why = checked(answer.text, asked, self.budget.prose * 2 * CHARS_A_TOKEN)
-        return (earlier, why) if why else (Prose(text, answer.made_by), "")
+    if before is not None and before.summary and before.up_to == draft.up_to:
+        # Nothing more is replaced: the record is the one that there is.
+        same = replace(draft, summary=before.summary, kept=before.kept, prose=before.prose, made_by=before.made_by)
+        yield Compressed(same)
+    else:
+        prose, why = _prose(draft, request, budget, clean, summarise)
+        warning = _NOT_WRITTEN.format(why=why) if why else ""
+        yield with_facts(prose, chars)
+    yield with_facts(None, chars)
+    yield with_facts(None, chars // 4)
 
 
-def _between(value: float, least: int, most: int) -> int:
-    return int(min(max(value, least), most))
+def _facts_chars(draft: Compaction, request: CompressionRequest, budget: Budget) -> int:
+    # The record of little is little itself.
+    replaced = sum(len(text_of(message["content"])) for message in request.messages[draft.head : draft.up_to])
+    return min(budget.facts * CHARS_A_TOKEN, max(replaced // _RECORDED_SHARE, _LITTLE))
+
+
+def _prose(
+    draft: Compaction, request: CompressionRequest, budget: Budget, clean: Redact, summarise: Summarise
+) -> tuple[Prose | None, str]:
+    """What a model writes of what is newly replaced; the earlier prose, and why, where that is of no use."""
+    before = request.before
+    earlier = Prose(before.prose, before.made_by) if before is not None and before.prose else None
+    done = before.up_to if before is not None and before.summary else draft.head
+    room = min(_QUESTION_SHARE * (request.summary_window or budget.limit), _MOST_QUESTION)
+    asked = question(
+        request.messages[done : draft.up_to],
+        "" if earlier is None else earlier.text,
+        clean,
+        limit=int(room * CHARS_A_TOKEN),
+        words=int(budget.prose * _WORDS_A_TOKEN),
+        topic=request.topic,
+    )
+    answer = summarise(asked)
+    if answer is None:
+        return earlier, "none answered"
+    text, why = checked(answer.text, budget.prose * 2 * CHARS_A_TOKEN)
+    return (earlier, why) if why else (Prose(text, answer.made_by), "")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -11,9 +9,9 @@ from dataclasses import field
 from typing import Any
 
 from agent_core.messages import Message, Part
+from agent_core.model_request.history_filter import Omissions, has_images
 from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice, ServedWindow
-from tools.images import image_facts
 from tools.light_dataclass import dataclass
 
 # About how many tokens a text, a message or a tool's definition is, without a tokenizer.
@@ -70,14 +68,8 @@ _BEGINNING = bytes([_NAMES.index("n")])
 
 _LONG, _WINDOWS, _WINDOW = 2_400, 4, 400
 _PER_MESSAGE, _PER_CALL, _PER_RESULT, _PER_TOOL = 4, 9, 8, 8
-
-# platform.claude.com/docs/en/build-with-claude/vision: pixels / 750, and larger images are made smaller first.
-_PIXELS_A_TOKEN, _LEAST_IMAGE, _MOST_IMAGE, _USUAL_IMAGE = 750, 85, 1_600, 1_200
-_HEAD_OF_IMAGE = 4_096
-_PAGE_BYTES, _PAGE_TOKENS = 40_000, 2_000
-_AUDIO_BYTES_A_TOKEN = {"wav": 2_000}
-_USUAL_AUDIO = 800
-_MOST_ATTACHMENT = 100_000
+# Of attachments servers count pixels, pages and seconds: about as much as usual ones have.
+_IMAGE, _AUDIO_BYTES, _PAGE_BYTES, _PAGE, _MOST_ATTACHMENT = 1_200, 1_500, 40_000, 2_000, 100_000
 
 
 def text_tokens(text: str) -> float:
@@ -110,9 +102,9 @@ def message_tokens(message: Message, text: Callable[[str], float] = text_tokens)
     return total
 
 
-def tools_tokens(tools: Sequence[Mapping[str, Any]]) -> float:
+def tools_tokens(tools: Sequence[Mapping[str, Any]], text: Callable[[str], float] = text_tokens) -> float:
     """About the tokens of tool definitions."""
-    return sum(_PER_TOOL + text_tokens(json.dumps(tool, ensure_ascii=False)) for tool in tools)
+    return sum(_PER_TOOL + text(json.dumps(tool, ensure_ascii=False)) for tool in tools)
 
 
 def _counted(text: str) -> float:
@@ -131,28 +123,12 @@ def _part_tokens(part: Part, text: Callable[[str], float]) -> float:
         case "text":
             return text(part["text"])
         case "image_url":
-            return _image_tokens(part["image_url"]["url"])
+            return _IMAGE
         case "input_audio":
-            data = part["input_audio"]
-            each = _AUDIO_BYTES_A_TOKEN.get(data["format"], _USUAL_AUDIO)
-            return min(len(data["data"]) * 3 / 4 / each, _MOST_ATTACHMENT)
+            return min(len(part["input_audio"]["data"]) * 3 / 4 / _AUDIO_BYTES, _MOST_ATTACHMENT)
         case "file":
             pages = math.ceil(len(part["file"]["file_data"]) * 3 / 4 / _PAGE_BYTES)
-            return min(_PAGE_TOKENS * max(pages, 1), _MOST_ATTACHMENT)
-
-
-def _image_tokens(url: str) -> float:
-    head, comma, data = url.partition(",") if url.startswith("data:") else ("", "", "")
-    if not comma or ";base64" not in head:
-        return _USUAL_IMAGE
-    start = data[:_HEAD_OF_IMAGE]
-    try:
-        facts = image_facts(base64.b64decode(start[: len(start) // 4 * 4]))
-    except (binascii.Error, ValueError):
-        return _USUAL_IMAGE
-    if facts is None or not facts.width:
-        return _USUAL_IMAGE
-    return min(max(facts.width * facts.height / _PIXELS_A_TOKEN, _LEAST_IMAGE), _MOST_IMAGE)
+            return min(_PAGE * max(pages, 1), _MOST_ATTACHMENT)
 
 
 # What a model's server has counted, and an estimate for what came since.
@@ -161,31 +137,16 @@ _LEAST, _MOST = 0.25, 4.0
 """Times the estimate that a server's count may be; what is beyond is no count of the request."""
 
 _REMEMBERED_TEXTS = 8_192
-_SHORT = 48
-
-
-_AT_FIRST, _FADING = 3_000.0, 0.8
-"""The first request counts as so many tokens of what came later; each later one makes the earlier ones count less."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Learnt:
-    """What the requests to a model have told.
-
-    Attributes:
-        messages, tools, tokens: the last request, as its server has counted it.
-        ratio: how many tokens one of the estimate is.
-        beside: tokens that no estimate knows of: what the server itself adds.
-        counted, estimated: of what came between requests.
-    """
+class _Counted:
+    """The last request to a model, as its server has counted it; `ratio`: how many tokens one of the estimate is."""
 
     messages: tuple[Message, ...]
     tools: tuple[Mapping[str, Any], ...]
     tokens: int
     ratio: float
-    beside: float
-    counted: float
-    estimated: float
 
 
 @dataclass(slots=True)
@@ -197,86 +158,58 @@ class TokenMeter:
     asked yet has 1.
     """
 
-    _learnt: dict[str, _Learnt] = field(default_factory=dict)
+    _counted: dict[str, _Counted] = field(default_factory=dict)
     _texts: dict[str, float] = field(default_factory=dict)
-    _tools: tuple[tuple[Mapping[str, Any], ...], float] = ((), 0.0)
-    _summed: tuple[tuple[Message, ...], float] = ((), 0.0)
 
     def tokens(self, model: str, request: ModelRequest) -> int:
         """The tokens of a request to `model` (provider:model): messages, system prompt and tools."""
-        known = self._learnt.get(model)
-        if known is None:
-            return math.ceil(self.estimate(request))
-        if not _extends(request, known):
-            return math.ceil(known.beside + known.ratio * self.estimate(request))
-        return known.tokens + math.ceil(known.ratio * self._sum(request.messages[len(known.messages) :]))
+        known = self._counted.get(model)
+        if known is not None and _extends(request, known):
+            return known.tokens + math.ceil(known.ratio * self._sum(request.messages[len(known.messages) :]))
+        return math.ceil(self._ratio(model) * self.estimate(request))
 
     def fixed(self, model: str, system: str, tools: Sequence[Mapping[str, Any]]) -> int:
-        """The tokens of system prompt and tools, and of what the server adds: what is there without any message."""
-        known = self._learnt.get(model)
-        words = message_tokens({"role": "system", "content": system}, self._text) + self._of_tools(tools)
-        return math.ceil(words if known is None else max(0.0, known.beside + known.ratio * words))
+        """The tokens of system prompt and tools: what is there without any message."""
+        return self.measure(model)([{"role": "system", "content": system}]) + self.measure_tools(model, tools)
 
     def measure(self, model: str) -> Callable[[Sequence[Message]], int]:
         """What counts tokens of messages as `model` would."""
-        known = self._learnt.get(model)
-        ratio = 1.0 if known is None else known.ratio
+        ratio = self._ratio(model)
         return lambda messages: math.ceil(ratio * self._sum(messages))
 
     def measure_tools(self, model: str, tools: Sequence[Mapping[str, Any]]) -> int:
         """The tokens of tool definitions as `model` would count them."""
-        known = self._learnt.get(model)
-        return math.ceil((1.0 if known is None else known.ratio) * tools_tokens(tools))
+        return math.ceil(self._ratio(model) * tools_tokens(tools, self._text))
 
     def learn(self, model: str, request: ModelRequest, usage: Usage) -> None:
         """What the server says that `request` was. A count that cannot be is passed over."""
-        last = self._learnt.get(model)
-        before = last if last is not None and _extends(request, last) else None
-        estimate = self.estimate(request)
-        count = _plausible(usage, estimate, 0 if before is None else before.tokens)
-        if count is None:
-            return
-        if last is None:
-            counted, estimated = count * _AT_FIRST / max(estimate, 1.0), _AT_FIRST
-        elif before is None:
-            counted, estimated = last.counted, last.estimated
-        else:
-            counted = _FADING * before.counted + (count - before.tokens)
-            estimated = _FADING * before.estimated + self._sum(request.messages[len(before.messages) :])
-        ratio = min(max(counted / estimated, _LEAST), _MOST)
-        beside = count - ratio * estimate
-        self._learnt[model] = _Learnt(
-            tuple(request.messages), tuple(request.tools), count, ratio, beside, counted, estimated
-        )
+        last, estimate = self._counted.get(model), self.estimate(request)
+        least = last.tokens if last is not None and _extends(request, last) else 0
+        # Some servers report 0, some only what their cache did not have: with the cached part it may be the whole.
+        cached = (usage.cached_tokens or 0) + (usage.written_tokens or 0)
+        for count in (_count(usage), (usage.input_tokens or 0) + cached):
+            if _LEAST * estimate <= count <= _MOST * estimate and count >= least:
+                self._counted[model] = _Counted(
+                    tuple(request.messages), tuple(request.tools), count, count / max(estimate, 1.0)
+                )
+                return
 
     def forget(self, model: str) -> None:
         """What was learnt of a model's counts was wrong: its server has not read all of the requests."""
-        self._learnt.pop(model, None)
+        self._counted.pop(model, None)
 
     def estimate(self, request: ModelRequest) -> float:
         """The tokens of a request, as far as its text tells: without what counts have taught."""
-        # The system prompt apart: it may change, and what follows it stays. Each request adds to the one before.
-        messages = tuple(request.messages[1:])
-        known, total = self._summed
-        if messages[: len(known)] != known:
-            known, total = (), 0.0
-        total += self._sum(messages[len(known) :])
-        self._summed = messages, total
-        return self._of_tools(request.tools) + self._sum(request.messages[:1]) + total
+        return tools_tokens(request.tools, self._text) + self._sum(request.messages)
+
+    def _ratio(self, model: str) -> float:
+        known = self._counted.get(model)
+        return 1.0 if known is None else known.ratio
 
     def _sum(self, messages: Sequence[Message]) -> float:
-        text = self._text
-        return sum(message_tokens(message, text) for message in messages)
-
-    def _of_tools(self, tools: Sequence[Mapping[str, Any]]) -> float:
-        # They are the same all session long.
-        if self._tools[0] != tuple(tools):
-            self._tools = (tuple(tools), tools_tokens(tools))
-        return self._tools[1]
+        return sum(message_tokens(message, self._text) for message in messages)
 
     def _text(self, text: str) -> float:
-        if len(text) < _SHORT:
-            return text_tokens(text)
         known = self._texts.get(text)
         if known is None:
             if len(self._texts) >= _REMEMBERED_TEXTS:
@@ -285,20 +218,12 @@ class TokenMeter:
         return known
 
 
-def _extends(request: ModelRequest, known: _Learnt) -> bool:
-    count = len(known.messages)
-    same = len(request.messages) >= count and tuple(request.messages[:count]) == known.messages
-    return same and tuple(request.tools) == known.tools
+def _extends(request: ModelRequest, known: _Counted) -> bool:
+    return _begins_with(request.messages, known.messages) and tuple(request.tools) == known.tools
 
 
-def _plausible(usage: Usage, estimate: float, least: int) -> int | None:
-    """The count of a request; None where what was reported cannot be one.
-
-    Some servers report 0, some only what their cache did not have: with the cached part it may be the whole.
-    """
-    beside = (usage.cached_tokens or 0) + (usage.written_tokens or 0)
-    found = (_count(usage), (usage.input_tokens or 0) + beside)
-    return next((count for count in found if _LEAST * estimate <= count <= _MOST * estimate and count >= least), None)
+def _begins_with(messages: Sequence[Message], beginning: tuple[Message, ...]) -> bool:
+    return tuple(messages[: len(beginning)]) == beginning
 
 
 # Notices a server that silently cuts prompts to its window: it counts far fewer tokens than it was sent.
@@ -308,26 +233,7 @@ def _plausible(usage: Usage, estimate: float, least: int) -> int | None:
 _LEAST_COUNT, _LEAST_SENT = 512, 3_000
 _ESTIMATE_ERRS, _FITS = 1.1, 1.02
 _FAR_FEWER = 0.5
-_NEW_MAY_COUNT, _ADDED_BY_SERVER = 2.0, 1_000
 _SAME, _GREW = 16, 500
-_ENOUGH_DOUBTS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """A request that was answered.
-
-    Attributes:
-        sent: tokens that it was, estimated without what its server's counts have taught.
-        new: of these, tokens that the server cannot have had in its cache; None where that is not known.
-        count: what the server said; 0 for nothing.
-    """
-
-    model: str
-    messages: tuple[Message, ...]
-    sent: float
-    new: float | None
-    count: int
 
 
 @dataclass(slots=True)
@@ -335,85 +241,63 @@ class CutPrompts:
     """What a session has seen of its servers' counts.
 
     Attributes:
-        last: the request that was answered last.
+        is_cut: the server has read only a part of the last request.
         told: the person knows; once a session is enough.
     """
 
-    last: Counted | None = None
+    is_cut: bool = False
     told: bool = False
-    _before: dict[str, Counted] = field(default_factory=dict)
-    _doubts: int = 0
+    _sent: float = 0.0
+    _count: int = 0
+    _before: dict[str, tuple[tuple[Message, ...], int]] = field(default_factory=dict)
 
     def counted(self, choice: ModelChoice, request: ModelRequest, usage: Usage, sent: float) -> None:
         """A request has its answer; `sent` is the estimate of all of it."""
-        if self.last is not None:
-            self._before[self.last.model] = self.last
         messages = tuple(request.messages)
-        self.last = Counted(choice.name, messages, sent, self._new(choice.name, messages), _count(usage))
+        before, count = self._before.get(choice.name), _count(usage)
+        self._before[choice.name] = messages, count
+        self._sent, self._count = sent, count
+        self.is_cut = (
+            count >= _LEAST_COUNT
+            and sent >= _LEAST_SENT
+            and not has_images(messages, Omissions())
+            and self._is_too_few(messages, before, choice.context_length)
+        )
 
-    def is_cut(self, window: int | None) -> bool:
-        """Whether the server has read only a part of the last request.
-
-        Args:
-            window: of its model; None where it is not known.
-        """
-        now = self.last
-        if now is None or now.count < _LEAST_COUNT or now.sent < _LEAST_SENT or _has_attachment(now.messages):
-            return False
-        if window is not None and now.count <= _FITS * window and now.sent > _ESTIMATE_ERRS * window:
+    def _is_too_few(
+        self, messages: tuple[Message, ...], before: tuple[tuple[Message, ...], int] | None, window: int | None
+    ) -> bool:
+        if window is not None and self._count <= _FITS * window and self._sent > _ESTIMATE_ERRS * window:
             return True
-        if now.new is None:
+        if before is None:
+            # Of a session that goes on in a new process, the server may still have everything.
+            known, last = 1 if len(messages) <= 2 else len(messages), -math.inf  # noqa: PLR2004 - the prompt alone
+        elif _begins_with(messages, before[0]):
+            known, last = len(before[0]), before[1]
+        else:
             return False
-        if now.count < _FAR_FEWER * now.new:
-            return True
-        before = self._before.get(now.model)
-        if before is not None and abs(now.count - before.count) <= _SAME and now.new >= _GREW:
-            return True  # as much as before, though there is more
-        # Too few for all of it, and too many for what was new alone. Once may be a cache that was lost in part.
-        if now.count < _FAR_FEWER * now.sent and now.count > _NEW_MAY_COUNT * now.new + _ADDED_BY_SERVER:
-            self._doubts += 1
-        return self._doubts >= _ENOUGH_DOUBTS
+        new = sum(map(message_tokens, messages[known:]))  # what the server cannot have had in its cache
+        as_before = abs(self._count - last) <= _SAME and new >= _GREW
+        return as_before or self._count < _FAR_FEWER * new
 
     def words(self, choice: ModelChoice, served: ServedWindow | None) -> str:
         """A message to the person about the last request, with what to type."""
         from agent_core.providers.model_windows import advice  # noqa: PLC0415 - few servers cut
 
         self.told = True
-        window, sent, count = choice.context_length, 0.0 if self.last is None else self.last.sent, self._last_count
+        window = choice.context_length
         its = f"its window of {window:,} tokens" if window else "its window"
         known = served if served is not None and served.kind else ServedWindow(choice.provider)
         return (
-            f"{choice.endpoint} has read only {count:,} of about {round(sent, -2):,.0f} tokens: it cuts what does "
-            f"not fit into {its}, without saying so, and {choice.model} does not know what was in there. "
-            f"{advice(known, choice.model, round(sent))}"
+            f"{choice.endpoint} has read only {self._count:,} of about {round(self._sent, -2):,.0f} tokens: it cuts "
+            f"what does not fit into {its}, without saying so, and {choice.model} does not know what was in there. "
+            f"{advice(known, choice.model, round(self._sent))}"
         )
-
-    @property
-    def _last_count(self) -> int:
-        return 0 if self.last is None else self.last.count
-
-    def _new(self, model: str, messages: tuple[Message, ...]) -> float | None:
-        before = self._before.get(model)
-        if before is None:
-            # Of a session that goes on in a new process, the server may still have everything.
-            return None if len(messages) > 2 else sum(map(message_tokens, messages[1:]))  # noqa: PLR2004
-        if messages[: len(before.messages)] != before.messages:
-            return None
-        return sum(map(message_tokens, messages[len(before.messages) :]))
 
 
 def _count(usage: Usage) -> int:
     """What a server has counted; 0 where it has not."""
     given = usage.input_tokens or 0
-    beside = (usage.cached_tokens or 0) + (usage.written_tokens or 0)
+    cached = (usage.cached_tokens or 0) + (usage.written_tokens or 0)
     # More from the cache than there was in all: it stands beside.
-    return given + beside if beside > given else given
-
-
-def _has_attachment(messages: tuple[Message, ...]) -> bool:
-    return any(
-        part["type"] != "text"
-        for message in messages
-        if isinstance(message["content"], list)
-        for part in message["content"]
-    )
+    return given + cached if cached > given else given

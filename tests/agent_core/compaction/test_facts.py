@@ -12,10 +12,10 @@ from tools.context import TodoItem
 from tools.untrusted.fence import fenced
 
 
-def called(number, name, arguments, result):
+def called(number, name, arguments, result, outcome=None):
     call = tool_call(f"c{number}", name, json.dumps(arguments))
     text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
-    return [assistant_message("", [call]), tool_message(call, text)]
+    return [assistant_message("", [call]), tool_message(call, text, outcome)]
 
 
 HISTORY = [
@@ -24,8 +24,8 @@ HISTORY = [
     *called(2, "patch", {"path": "server.yaml"}, {"error": "old_string was not found"}),
     *called(3, "patch", {"path": "server.yaml"}, {"error": "old_string was not found"}),
     *called(4, "write_file", {"path": "server.yaml", "content": "x"}, {"path": "server.yaml", "status": "replaced"}),
-    *called(5, "terminal", {"command": "make test"}, {"output": "E   bad port\n2 failed\n", "exit_code": 2}),
-    *called(6, "terminal", {"command": "make test"}, {"output": "ok\n", "exit_code": 0}),
+    *called(5, "terminal", {"command": "make test"}, "E   bad port\n2 failed\n[exit 2]", {"exit_code": 2}),
+    *called(6, "terminal", {"command": "make test"}, "ok\n[exit 0]", {"exit_code": 0}),
     *called(7, "clarify", {"question": "Drop the old one?"}, {"answer": "no, keep it"}),
     *called(8, "clarify", {"question": "And the docs?"}, {"outcome": "unanswered", "note": "…"}),
     *called(
