@@ -39,7 +39,7 @@ def test_a_page_names_the_command_and_the_file_that_it_writes(editor: Editor) ->
     assert editor.new in text or editor.new.rpartition("/")[2] in text
 
 
-@each("editor", [editor for editor in EDITORS if editor.keys])
+@each("editor", [editor for editor in EDITORS if editor.key])
 def test_every_block_of_settings_fits_beside_what_setup_writes(editor: Editor) -> None:
     for block in blocks(_page(editor))[1:]:
         if block.language != "json" or not block.code.lstrip().startswith("{"):

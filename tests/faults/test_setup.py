@@ -14,7 +14,7 @@ import yaml
 from tests.faults.fault import Fault, write_plan
 
 _ARGUMENTS = "setup --non-interactive --skip-test --provider custom --base-url http://127.0.0.1:9/v1 --model new"
-_CALLER = "acp_adapter.cli.setup.replacing"
+_CALLER = "tools.locked_file"
 _POINTS = {
     "before the first rename": Fault("os.replace", caller=_CALLER),
     "after the first rename": Fault("os.replace", when="after", caller=_CALLER),

@@ -1,35 +1,99 @@
-"""What `hermes-acp setup` writes: config.yaml and .env, both whole or neither; keys also to the keyring."""
+"""What `hermes-acp setup` writes: config.yaml and .env, with what was there kept beside; keys also to the keyring."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+import stat
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
 
-from acp_adapter.cli.setup.replacing import PRIVATE, NewFile, free_backup, mode_of, replace_files
 from agent_core.errors import HermesError
 from agent_core.home import Home
-from agent_core.own_files import read_text, why_unreadable
+from agent_core.own_files import read_file, read_text, why_unreadable
 from agent_core.settings import keyring
 from agent_core.settings.keyring import MARK
-from tools.os_compat import lock, open_to_lock
+from tools.locked_file import replace_file
+from tools.os_compat import lock, open_to_lock, set_mode, set_owner_like
+
+# A file gets a new content, and stays whose it is.
+
+PRIVATE = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file as it is to be. `backup` is where its old content goes."""
+
+    path: Path
+    text: str
+    mode: int
+    backup: Path | None = None
+
+    def write(self) -> None:
+        """Put it into its place; a link to it stays one.
+
+        Raises:
+            OSError: it could not be written; what was there still is.
+        """
+        if self.backup is not None:
+            _put(self.backup, self.path.read_bytes(), self.mode)
+        _put(Path(os.path.realpath(self.path)), self.text.encode(), self.mode)
+
+
+def _put(target: Path, data: bytes, mode: int) -> None:
+    replace_file(target, data)
+    with target.open("rb") as stream:
+        # Who runs `sudo` leaves nothing that its owner cannot read.
+        set_owner_like(stream.fileno(), target.parent)
+        set_mode(stream.fileno(), mode)
+
+
+def mode_of(path: Path, otherwise: int = PRIVATE) -> int:
+    """A file's permissions; `otherwise` where there is none."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return otherwise
+
+
+def free_backup(path: Path, suffix: str) -> Path:
+    """A name beside the file for what it is now: what stands there under an earlier one is not written over.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    content = path.read_bytes()
+    names = (path.with_name(f"{path.name}{suffix}{number or ''}") for number in itertools.count())
+    return next(name for name in names if not os.path.lexists(name) or _holds(name, content))
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    try:
+        return not path.is_symlink() and read_file(path) == content
+    except OSError:
+        return False
+
 
 # config.yaml: `model` is changed, every other line stays as it is, with its comments.
 
 _PLAIN_SCALAR = re.compile(r"[A-Za-z][A-Za-z0-9_./:@+-]*")
+_MODEL_LINE = re.compile(r"(model\s*:)(?:\s+[^\s#'\"\[{&*|>!][^#]*?)?(\s*|\s+#.*)$")
+_VALUE_LINE = re.compile(r"""(\s*[\w-]+\s*:)(?:\s+(?:'[^']*'|"[^"]*"|[^\s#'"][^#]*?))?(\s*|\s+\#.*)$""")
+_KEY_LINE = re.compile(r"( *)([\w-]+)\s*:(?:\s|$)")
 _INDENT = "  "
-_KEY = "model"
 
 
 class NotEditable(Exception):
-    """The text is written in a way that cannot be changed line by line; the text of the error says which."""
+    """The text cannot be changed line by line so that it means what is wanted."""
 
 
 def with_model(text: str, values: Mapping[str, str], drop: Collection[str] = ()) -> str:
@@ -45,113 +109,57 @@ def with_model(text: str, values: Mapping[str, str], drop: Collection[str] = ())
     Raises:
         NotEditable: it cannot be done so.
     """
-    dropped = frozenset(drop) - values.keys()
-    changed = _changed(text, values, dropped)
-    expected = _expected(_loaded(text), values, dropped)
+    gone = frozenset(drop) - values.keys()
+    old: dict[Any, Any] = yaml.safe_load(text) or {}
+    model = old.get("model")
+    kept = {key: value for key, value in model.items() if key not in gone} if isinstance(model, dict) else {}
+    end = "\r\n" if "\r\n" in text else "\n"
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
+    changed = "".join(f"{line}{end}" for line in _edited(lines, values, gone))
     try:
-        same = _loaded(changed) == expected
-    except yaml.YAMLError as problem:
-        raise NotEditable("a changed line would break it") from problem
-    if not same:
-        raise NotEditable("a changed line would change other settings too")
-    return changed
+        if yaml.safe_load(changed) == {**old, "model": {**kept, **values}}:
+            return changed
+    except yaml.YAMLError:
+        pass
+    raise NotEditable("it is not written with a line for each setting below `model:`")
 
 
 def model_lines(values: Mapping[str, str]) -> str:
     """The settings as lines for somebody to put in."""
-    return "".join(f"{line}\n" for line in (f"{_KEY}:", *_children(values, _INDENT)))
+    return "".join(f"{line}\n" for line in ("model:", *_children(values, _INDENT)))
 
 
-def _loaded(text: str) -> dict[Any, Any]:
-    return yaml.safe_load(text) or {}
+def _edited(lines: Sequence[str], values: Mapping[str, str], gone: Collection[str]) -> Iterator[str]:
+    """The lines with the values set: in their places, or as the first below `model:`; others may mean more by it."""
+    start = next((number for number, line in enumerate(lines) if re.match(r"model\s*:", line)), None)
+    if start is None:
+        yield from (*lines, "model:", *_children(values, _INDENT))
+        return
+    inside = itertools.takewhile(lambda line: not line.strip() or line[0] in " #", lines[start + 1 :])
+    block = list(inside)
+    found = [_KEY_LINE.match(line) for line in block]
+    indent = next((key[1] for key in found if key), _INDENT)
+    names = [key[2] if key and key[1] == indent else "" for key in found]
+    yield from lines[:start]
+    yield _MODEL_LINE.sub(r"\1\2", lines[start])
+    yield from _children({name: value for name, value in values.items() if name not in names}, indent)
+    at = ""
+    for number, line in enumerate(block):
+        at = names[number] or at
+        # The blank lines and comments before the next key are about that.
+        says = (each for each in range(number, len(block)) if block[each].strip() and block[each].lstrip()[0] != "#")
+        is_inside = names[number] == at or not names[next(says, number)]
+        if at in gone and line.strip() and is_inside:
+            yield f"{indent}# {line[len(indent) :]}"
+        elif names[number] in values:
+            yield _with_value(line, values[at])
+        else:
+            yield line
+    yield from lines[start + 1 + len(block) :]
 
 
-def _expected(old: Mapping[Any, Any], values: Mapping[str, str], dropped: Collection[str]) -> dict[Any, Any]:
-    before = old.get(_KEY)
-    kept = {key: value for key, value in before.items() if key not in dropped} if isinstance(before, dict) else {}
-    return {**old, _KEY: {**kept, **values}}
-
-
-def _changed(text: str, values: Mapping[str, str], dropped: Collection[str]) -> str:
-    end = "\r\n" if "\r\n" in text else "\n"
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
-    if root is None:
-        return _appended(text, values, end)
-    if not isinstance(root, yaml.MappingNode) or root.flow_style:
-        raise NotEditable("its settings stand in braces")
-    found = [(key, value) for key, value in root.value if key.value == _KEY]
-    if not found:
-        return _appended(text, values, end)
-    (key, value), *more = found
-    if more:
-        raise NotEditable(f"it has the key {_KEY!r} twice")
-    if isinstance(value, yaml.ScalarNode) and value.style is None:
-        return _from_scalar(text, key, value, values, end)
-    if not isinstance(value, yaml.MappingNode) or value.flow_style or value.start_mark.line == key.start_mark.line:
-        raise NotEditable(f"the value of {_KEY!r} does not stand in lines of its own below it")
-    return _in_block(text, value, values, dropped, end)
-
-
-def _appended(text: str, values: Mapping[str, str], end: str) -> str:
-    before = text if not text or text.endswith(("\n", "\r")) else f"{text}{end}"
-    return before + "".join(f"{line}{end}" for line in (f"{_KEY}:", *_children(values, _INDENT)))
-
-
-def _from_scalar(text: str, key: yaml.Node, value: yaml.ScalarNode, values: Mapping[str, str], end: str) -> str:
-    """`model: NAME`, or `model:` with nothing: the name goes, the lines come below."""
-    lines = text.splitlines(keepends=True)
-    at = key.start_mark.line
-    line = lines[at]
-    if value.value and value.start_mark.line == at:
-        line = line[: value.start_mark.column].rstrip() + line[value.end_mark.column :]
-    elif value.value:
-        raise NotEditable(f"the value of {_KEY!r} does not stand beside it")
-    if not line.endswith(("\n", "\r")):
-        line += end
-    indent = " " * key.start_mark.column + _INDENT
-    lines[at : at + 1] = [line, *(f"{child}{end}" for child in _children(values, indent))]
-    return "".join(lines)
-
-
-def _in_block(
-    text: str, block: yaml.MappingNode, values: Mapping[str, str], dropped: Collection[str], end: str
-) -> str:
-    lines = text.splitlines(keepends=True)
-    if lines and not lines[-1].endswith(("\n", "\r")):
-        lines[-1] += end
-    first = block.value[0][0].start_mark
-    starts = [key.start_mark.line for key, _ in block.value]
-    for (key, value), until in zip(block.value, [*starts[1:], block.end_mark.line or len(lines)], strict=True):
-        if key.value in dropped:
-            _comment_out(lines, key.start_mark.line, until, first.column)
-        elif key.value in values:
-            lines[key.start_mark.line] = _with_value(lines[key.start_mark.line], key, value, values[key.value])
-    there = {key.value for key, _ in block.value}
-    new = {key: value for key, value in values.items() if key not in there}
-    lines[first.line : first.line] = [f"{child}{end}" for child in _children(new, " " * first.column)]
-    return "".join(lines)
-
-
-def _with_value(line: str, key: yaml.Node, value: yaml.Node, wanted: str) -> str:
-    start, stop = value.start_mark, value.end_mark
-    if not isinstance(value, yaml.ScalarNode) or (value.value and not start.line == stop.line == key.start_mark.line):
-        raise NotEditable(f"the value of {_KEY}.{key.value} does not stand beside it")
-    if value.value == wanted:
-        return line
-    if value.value or value.style:
-        return line[: start.column] + _scalar(wanted) + line[stop.column :]
-    before, colon, after = line[: key.end_mark.column], *line[key.end_mark.column :].partition(":")[1:]
-    return f"{before}{colon} {_scalar(wanted)}{after}"
-
-
-def _comment_out(lines: list[str], start: int, until: int, column: int) -> None:
-    """Make comments of a key's lines, without the blank lines and comments after them."""
-    stop = min(until, len(lines))
-    while stop > start + 1 and (not lines[stop - 1].strip() or lines[stop - 1].lstrip().startswith("#")):
-        stop -= 1
-    for at in range(start, stop):
-        if lines[at].strip():
-            lines[at] = f"{lines[at][:column]}# {lines[at][column:]}"
+def _with_value(line: str, value: str) -> str:
+    return _VALUE_LINE.sub(lambda found: f"{found[1]} {_scalar(value)}{found[2]}", line)
 
 
 def _children(values: Mapping[str, str], indent: str) -> list[str]:
@@ -199,43 +207,34 @@ def first_config(values: Mapping[str, str]) -> str:
 
 # .env: one variable is set, every other line stays as it is.
 
-# Editors of Windows put it at the beginning.
-_MARK = "\ufeff"
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9_./:@%+=-]+")
-
-
-class EnvNotEditable(Exception):
-    """The text cannot be changed so that it means what is wanted."""
 
 
 def with_variable(text: str, name: str, value: str) -> str:
     """The file's text with `name` set to `value`: in the place where it was set before, else at the end.
 
     Raises:
-        EnvNotEditable: the file would not say so afterwards, or would say something else of other variables.
+        NotEditable: the file would not say so afterwards, or would say something else of other variables.
     """
     from dotenv.parser import parse_stream  # noqa: PLC0415 - for those who have a key to store
 
-    if text.startswith(_MARK):
-        return _MARK + with_variable(text.removeprefix(_MARK), name, value)
+    text, mark = text.removeprefix("\ufeff"), "\ufeff" if text.startswith("\ufeff") else ""
     end = "\r\n" if "\r\n" in text else "\n"
     line = f"{name}={_quoted(value)}{end}"
     parts: list[str] = []
-    is_set = False
     for binding in parse_stream(io.StringIO(text, newline="")):
         original = binding.original.string
         if binding.key != name:
             parts.append(original)
-        elif not is_set:
+        elif line not in parts:
             # What the parser counts to a binding may begin with blank lines.
-            parts.append(original[: len(original) - len(original.lstrip())] + line)
-            is_set = True
+            parts += [original[: len(original) - len(original.lstrip())], line]
+    if line not in parts:
+        parts += [end if text and not text.endswith(("\n", "\r")) else "", line]
     changed = "".join(parts)
-    if not is_set:
-        changed += ("" if not changed or changed.endswith(("\n", "\r")) else end) + line
     if _values(changed) != {**_values(text), name: value}:
-        raise EnvNotEditable
-    return changed
+        raise NotEditable("a new line would not be read as one: something before it is not closed")
+    return mark + changed
 
 
 def _values(text: str) -> dict[str, str | None]:
@@ -270,36 +269,28 @@ def planned_files(
     Raises:
         SetupFailed: one of them cannot be changed; the text has the lines to put in.
     """
-    by_hand = f"Put this into {home.config_file}:\n\n{model_lines(values)}"
-    if variables:
-        lines = "".join(f"{name}=YOUR-KEY\n" for name in variables)
-        by_hand = f"{by_hand if values else ''}\nPut this into {home.env_file}:\n\n{lines}"
     files: list[NewFile] = []
-    if variables:
-        after = _read(home.env_file)
-        try:
-            for name, value in variables.items():
-                after = with_variable(after, name, value)
-        except EnvNotEditable as problem:
-            raise SetupFailed(
-                f"A new line in {home.env_file} would not be read as one: something before it is not closed. "
-                f"Nothing was changed. {by_hand}"
-            ) from problem
-        files.append(NewFile(home.env_file, after, PRIVATE))
-    if not values:
-        return tuple(files)
-    before = _read(home.config_file)
+    path = home.env_file
     try:
-        after = with_model(before, values, drop) if before.strip() else first_config(values)
+        if variables:
+            keys = _read(path)
+            for name, value in variables.items():
+                keys = with_variable(keys, name, value)
+            files.append(NewFile(path, keys, PRIVATE))
+        path = home.config_file
+        before = _read(path)
+        after = (with_model(before, values, drop) if before.strip() else first_config(values)) if values else before
+        if after != before:
+            backup = free_backup(path, ".bak") if before else None
+            files.append(NewFile(path, after, mode_of(path), backup))
     except NotEditable as problem:
-        stale = ", ".join(f"model.{name}" for name in _present(before, set(drop) - values.keys()))
-        also = f"\nTake out of it what is another server's: {stale}.\n" if stale else ""
-        raise SetupFailed(
-            f"{home.config_file} cannot be changed line by line: {problem}. Nothing was changed. {by_hand}{also}"
-        ) from problem
-    if after != before:
-        old = free_backup(home.config_file, ".bak") if before else None
-        files.append(NewFile(home.config_file, after, mode_of(home.config_file), old))
+        by_hand = f"Put this into {home.config_file}:\n\n{model_lines(values)}" if values else ""
+        if variables:
+            lines = "".join(f"{name}=YOUR-KEY\n" for name in variables)
+            by_hand += f"\nPut this into {home.env_file}:\n\n{lines}"
+        stale = ", ".join(f"model.{name}" for name in sorted(set(drop) - values.keys()))
+        also = f"\nWhere it has {stale}, take that out: it is another server's.\n" if values and stale else ""
+        raise SetupFailed(f"{path} cannot be changed: {problem}. Nothing was changed. {by_hand}{also}") from problem
     return tuple(files)
 
 
@@ -317,14 +308,15 @@ def alone(home: Home) -> Iterator[None]:
 
 
 def write(home: Home, files: Collection[NewFile]) -> None:
-    """Put the files into their places. They are complete on the disk before the first is put there.
+    """Put the files into their places.
 
     Raises:
         SetupFailed: it could not be done.
     """
     try:
         home.make(home.root)
-        replace_files(files)
+        for file in files:
+            file.write()
     except OSError as problem:
         said = problem.strerror or type(problem).__name__
         at = f" ({problem.filename})" if problem.filename else ""
@@ -332,11 +324,6 @@ def write(home: Home, files: Collection[NewFile]) -> None:
             f"The settings could not be written to {home.root}: {said}{at}. Make the directory yours and writable; "
             "where it is a link, or its files are, make what they lead to."
         ) from problem
-
-
-def _present(text: str, drop: Collection[str]) -> list[str]:
-    model = (yaml.safe_load(text) or {}).get("model")
-    return sorted(name for name in drop if name in model) if isinstance(model, dict) else []
 
 
 def _read(path: Path) -> str:

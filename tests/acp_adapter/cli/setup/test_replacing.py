@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.setup.replacing import PRIVATE, NewFile, free_backup, replace_files
+from acp_adapter.cli.setup.config_files import PRIVATE, NewFile, free_backup
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
@@ -14,7 +14,8 @@ def test_with_sudo_files_stay_whose_they_are_and_new_ones_belong_to_who_owns_the
     for path in (tmp_path, tmp_path / "there"):
         os.chown(path, 12345, 23456)
     backup = tmp_path / "there.bak"
-    replace_files([NewFile(tmp_path / "there", "new", PRIVATE, backup), NewFile(tmp_path / "new", "x", PRIVATE)])
+    NewFile(tmp_path / "there", "new", PRIVATE, backup).write()
+    NewFile(tmp_path / "new", "x", PRIVATE).write()
     for path in (tmp_path / "there", backup, tmp_path / "new"):
         facts = path.stat()
         assert (facts.st_uid, facts.st_gid, facts.st_mode & 0o777) == (12345, 23456, PRIVATE)

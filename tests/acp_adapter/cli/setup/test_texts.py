@@ -10,7 +10,6 @@ import yaml
 from dotenv import dotenv_values
 
 from acp_adapter.cli.setup.config_files import (
-    EnvNotEditable,
     NotEditable,
     first_config,
     model_lines,
@@ -151,7 +150,7 @@ def test_the_mark_that_editors_of_windows_write_stays_and_is_no_part_of_a_name()
 
 
 def test_a_file_in_which_a_new_line_would_mean_something_else_is_refused() -> None:
-    with pytest.raises(EnvNotEditable):
+    with pytest.raises(NotEditable):
         with_variable("A='\n", "KEY", "b c")
 
 
