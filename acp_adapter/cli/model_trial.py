@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from agent_core.errors import HermesError, TurnInterrupted
@@ -37,17 +35,8 @@ class Asked:
         return not self.late and any(isinstance(event, Finished) for event in self.events)
 
 
-def ask(
-    choice: ModelChoice,
-    request: ModelRequest,
-    seconds: float,
-    ended_by: Callable[[Callable[[], object]], AbstractContextManager[object]] = nullcontext,
-) -> Asked:
-    """Ask once, without a retry, for at most `seconds`. No failure raises.
-
-    Args:
-        ended_by: gets what gives the answer up, for as long as it is waited for.
-    """
+def ask(choice: ModelChoice, request: ModelRequest, seconds: float) -> Asked:
+    """Ask once, without a retry, for at most `seconds`. No failure raises."""
     begun = time.monotonic()
     try:
         provider = make_provider(choice)
@@ -66,8 +55,7 @@ def ask(
     events: list[StreamEvent] = []
     error: HermesError | None = None
     try:
-        with ended_by(give_up):
-            events.extend(stream)
+        events.extend(stream)
     except TurnInterrupted:  # given up before it was begun
         late.set()
     except HermesError as problem:

@@ -14,7 +14,6 @@ _STARTS = {"Popen", "run", "call", "check_call", "check_output"}
 # Ourselves again, which needs the keys; and programs of Windows that only end others.
 _WITH_ALL = {
     "acp_adapter/cli/acp_client.py",
-    "acp_adapter/cli/doctor/installation.py",
     "tools/environments/guardian.py",
 }
 

@@ -5,17 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from acp_adapter.cli.console import style_for
 from acp_adapter.cli.doctor.report import Finding, as_json, failing, finding_lines, foreign_packages
-from acp_adapter.cli.main import add_profile, command_parser, drop_output, say_failed
+from acp_adapter.cli.main import FAILED, add_profile, command_parser, say_failed
 
-if TYPE_CHECKING:
-    from acp_adapter.cli.doctor.run import Order
-
-FAILED = 1
-_INTERRUPTED = 130
 _EPILOG = """\
 The model gets one tiny request (about 200 tokens), to see whether it calls tools; --no-model leaves that out, and
 --fix does. MCP servers are started with --mcp only. Nothing is ever deleted: a database that cannot be mended in
@@ -39,23 +33,20 @@ def main(argv: list[str]) -> int:
     """Run `hermes-acp doctor` with the arguments `argv`; the result is the exit code."""
     options = _parser().parse_args(argv)
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    foreign = list(foreign_packages())
+    if foreign:  # nothing else of us could be loaded
+        _show(foreign, json=options.json)
+        return FAILED
+    from acp_adapter.cli.doctor.run import visit  # noqa: PLC0415 - wrong usage needs none of it
+    from agent_core.errors import HermesError  # noqa: PLC0415 - not before it is known whose it is
+    from agent_core.home import find_home  # noqa: PLC0415 - the same
+
     try:
-        foreign = list(foreign_packages())
-        if foreign:  # nothing else of us could be loaded
-            _show(foreign, json=options.json)
-            return FAILED
-        code = _visited(options)
-        sys.stdout.flush()
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except BrokenPipeError:
-        drop_output()
-        return FAILED
-    except OSError as problem:  # a full disk: what goes wrong in a check is a finding
-        drop_output()
-        say_failed("doctor", f"What was found could not be written: {problem.strerror or problem}")
-        return FAILED
-    return code
+        return visit(find_home(os.environ, options.profile), options)
+    except HermesError as problem:
+        if options.json:
+            _show([failing("home", problem.public)], json=True)
+        return say_failed("doctor", problem.public)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -68,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--fix", action="store_true", help="mend what can be mended; the model is not asked")
     parser.add_argument("--yes", action="store_true", help=argparse.SUPPRESS)  # of scripts from when --fix asked
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout, see docs/doctor.md")
-    parser.add_argument("--quick", action="store_true", help="leave out what waits: model, server, other machines")
+    parser.add_argument("--quick", action="store_true", help="leave out what waits: the model, other machines")
     parser.add_argument("--no-model", action="store_true", help="do not ask the model")
     parser.add_argument("--mcp", action="store_true", help="connect to the MCP servers of the settings")
     add_profile(parser, "to look at")
@@ -81,28 +72,3 @@ def _show(findings: list[Finding], *, json: bool) -> None:
         return
     for finding in findings:
         print("\n".join(finding_lines(finding, style_for(sys.stdout))))
-
-
-def _visited(options: argparse.Namespace) -> int:
-    from acp_adapter.cli.doctor.run import visit  # noqa: PLC0415 - wrong usage needs none of it
-    from agent_core.errors import HermesError  # noqa: PLC0415 - not before it is known whose it is
-    from agent_core.home import find_home  # noqa: PLC0415 - the same
-
-    try:
-        return visit(find_home(os.environ, options.profile), _order(options))
-    except HermesError as problem:
-        return _not_begun(problem.public, options)
-
-
-def _not_begun(why: str, options: argparse.Namespace) -> int:
-    say_failed("doctor", why)
-    if options.json:
-        _show([failing("home", why)], json=True)
-    return FAILED
-
-
-def _order(options: argparse.Namespace) -> Order:
-    from acp_adapter.cli.doctor.run import Order, Wish  # noqa: PLC0415 - as above
-
-    wish = Wish(options.quick, not (options.no_model or options.fix), options.mcp)
-    return Order(wish, options.profile, options.json, options.fix)

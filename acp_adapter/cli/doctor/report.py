@@ -1,4 +1,4 @@
-"""What the doctor has found and mended, on the screen and as JSON.
+"""What the doctor has found and fixed, on the screen and as JSON.
 
 It loads nothing but the standard library and its neighbours: it must also run where another `tools` is found.
 """
@@ -9,17 +9,15 @@ import importlib.util
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib.machinery import ModuleSpec
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
 from acp_adapter import __version__
 from acp_adapter.cli.console import Colour, Sign, Style, wrapped
 from acp_adapter.format import safe_text
-
-# What a check has found.
 
 State = Literal["ok", "warn", "fail"]
 """Nothing has to be done; it works, but less well; something does not work."""
@@ -34,7 +32,6 @@ class Finding:
         text: what is there, or what is wrong.
         fix: what to do; '' where nothing is, or the text says it.
         mends: `--fix` does something about it.
-        facts: the same for programs.
     """
 
     check: str
@@ -42,41 +39,30 @@ class Finding:
     text: str
     fix: str = ""
     mends: bool = False
-    facts: Mapping[str, object] = field(default_factory=dict)
 
 
-def well(check: str, text: str, **facts: object) -> Finding:
+def well(check: str, text: str) -> Finding:
     """Nothing has to be done."""
-    return Finding(check, "ok", text, facts=facts)
+    return Finding(check, "ok", text)
 
 
-def warning(check: str, text: str, fix: str = "", *, mends: bool = False, **facts: object) -> Finding:
+def warning(check: str, text: str, fix: str = "", *, mends: bool = False) -> Finding:
     """It works, but less well than it could."""
-    return Finding(check, "warn", text, fix, mends, facts)
+    return Finding(check, "warn", text, fix, mends)
 
 
-def failing(check: str, text: str, fix: str = "", *, mends: bool = False, **facts: object) -> Finding:
+def failing(check: str, text: str, fix: str = "", *, mends: bool = False) -> Finding:
     """Something does not work."""
-    return Finding(check, "fail", text, fix, mends, facts)
-
-
-# What was mended, and what was left as it is.
+    return Finding(check, "fail", text, fix, mends)
 
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """One thing that `--fix` did, or did not do.
-
-    Attributes:
-        check: the check that tells of it.
-        done: it was mended; else the text says why not.
-        harm: that it was not is a failure, and no decision of the person's.
-    """
+    """One thing that `--fix` did, or could not do: the text says why."""
 
     check: str
     done: bool
     text: str
-    harm: bool = False
 
 
 # The findings for people: a line each, with what to do below it, and one that sums them up.
@@ -94,8 +80,7 @@ def finding_lines(finding: Finding, style: Style) -> list[str]:
     head = f"{sign} {finding.check:<{_NAMES}} "
     indent = " " * len(head)
     first, *rest = _wrapped(finding.text, style, head, indent)
-    painted = style.paint(sign, _COLOURS[finding.state], "bold") + first[len(sign) :]
-    lines = [painted, *rest]
+    lines = [style.paint(sign, _COLOURS[finding.state], "bold") + first[len(sign) :], *rest]
     if finding.fix:
         arrow = f"{indent}{style.sign('answer')} "
         # The sign is painted, too: what is to be done is what one looks for.
@@ -106,12 +91,13 @@ def finding_lines(finding: Finding, style: Style) -> list[str]:
 def summary_lines(findings: Sequence[Finding], left_out: Sequence[str], style: Style) -> list[str]:
     """What all of them come to."""
     failed, warned = (sum(1 for each in findings if each.state == state) for state in ("fail", "warn"))
-    if not failed and not warned:
-        text, colour = "All is well.", _COLOURS["ok"]
-    else:
-        parts = [_counted(failed, "problem"), _counted(warned, "warning")]
-        text, colour = f"{', '.join(part for part in parts if part)}.", _COLOURS["fail" if failed else "warn"]
-    lines = [style.paint(text, colour, "bold")]
+    parts = [
+        f"{number} {noun}{'s' * (number != 1)}"
+        for number, noun in ((failed, "problem"), (warned, "warning"))
+        if number
+    ]
+    text = f"{', '.join(parts)}." if parts else "All is well."
+    lines = [style.paint(text, _COLOURS["fail" if failed else "warn" if warned else "ok"], "bold")]
     mended = sum(1 for each in findings if each.mends and each.state != "ok")
     if mended:
         lines += _wrapped(f"`hermes-acp doctor --fix` mends {mended} of them.", style, "", "")
@@ -130,13 +116,9 @@ def _wrapped(text: str, style: Style, first: str, rest: str) -> list[str]:
     return wrapped(words, max(style.width, _LEAST_WIDTH), first, rest) or [first.rstrip()]
 
 
-def _counted(number: int, noun: str) -> str:
-    return "" if not number else f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 # The findings for programs: one JSON object, whose form `docs/doctor.md` promises.
 
-FORMAT = 1
+FORMAT = 2
 _STATES: tuple[State, ...] = ("ok", "warn", "fail")
 
 
@@ -152,78 +134,45 @@ def as_json(
         "state": next((state for state in reversed(_STATES) if counts[state]), "ok"),
         "counts": counts,
         "left_out": list(left_out),
-        "mended": [{"check": each.check, "done": each.done, "text": each.text} for each in mended],
-        "findings": [
-            {
-                "check": each.check,
-                "state": each.state,
-                "text": each.text,
-                "fix": each.fix,
-                "mends": each.mends,
-                "facts": dict(each.facts),
-            }
-            for each in findings
-        ],
+        "mended": [asdict(each) for each in mended],
+        "findings": [asdict(each) for each in findings],
     }
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 # Whether Python finds our packages where they are. This is checked before anything else of ours is loaded.
 
-NAME = "imports"
 _PACKAGES = ("acp_adapter", "agent_core", "tools")
-_LIBRARIES = {"acp": "agent-client-protocol", "mcp": "mcp"}
 _OWN = "hermes-editor-agent"
 _ROOT = Path(__file__).resolve().parents[3]
+_INSTALL = (
+    f"Install hermes-acp into an environment of its own, with «uv tool install» or «pipx install» ({sys.prefix} is "
+    "the one that runs now)."
+)
 
 
 def foreign_packages() -> Iterator[Finding]:
     """Packages of ours that Python would load from elsewhere: nothing works with them."""
     for name in _PACKAGES:
-        place = _place(importlib.util.find_spec(name))
-        if place is None:
-            yield failing(NAME, f"{name} is not there: the installation is not whole", _INSTALL)
-        elif place != _ROOT:
-            text = f"«import {name}» finds {place / name}, which is not this program's ({_ROOT / name})"
-            yield failing(NAME, text, _step(place), package=name, found=str(place / name))
+        spec = importlib.util.find_spec(name)
+        places = list(spec.submodule_search_locations or ()) if spec else []
+        if not places:
+            yield failing("imports", f"{name} is not there: the installation is not whole", _INSTALL)
+            continue
+        found = Path(places[0]).resolve()
+        if found == _ROOT / name:
+            continue
+        listed = [Path(entry).resolve() for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+        step = f"Take {found.parent} out of PYTHONPATH for hermes-acp." if found.parent in listed else _INSTALL
+        yield failing("imports", f"«import {name}» finds {found}, which is not this program's ({_ROOT / name})", step)
 
 
 def check_imports(_: object) -> Iterator[Finding]:
-    """The same once it is known to be well, and whether other distributions brought files under these names."""
-    yield from foreign_packages()
-    from importlib.metadata import packages_distributions  # noqa: PLC0415 - reads every distribution
-
-    by_name, shared = packages_distributions(), False
-    for name in (*_PACKAGES, *_LIBRARIES):
-        owner = _LIBRARIES.get(name, _OWN)
-        others = sorted({other for other in by_name.get(name, ()) if other.lower() != owner})
-        if others:
-            shared = True
-            text = f"{', '.join(others)} put files into {name}/, too, and one may have written over the other"
-            yield failing(NAME, text, _INSTALL, package=name, distributions=others)
-    if not shared:
-        yield well(NAME, f"{', '.join(_PACKAGES)} are this program's own ({_ROOT})", place=str(_ROOT))
-
-
-def _place(spec: ModuleSpec | None) -> Path | None:
-    """The directory that holds the package."""
-    if spec is None:
-        return None
-    if spec.origin:
-        origin = Path(spec.origin).resolve()
-        return origin.parent.parent if origin.name == "__init__.py" else origin.parent
-    places = list(spec.submodule_search_locations or ())
-    return Path(places[0]).resolve().parent if places else None
-
-
-def _step(place: Path) -> str:
-    listed = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if any(entry and Path(entry).resolve() == place for entry in listed):
-        return f"Take {place} out of PYTHONPATH for hermes-acp."
-    return _INSTALL
-
-
-_INSTALL = (
-    f"Install hermes-acp into an environment of its own, with «uv tool install» or «pipx install» ({sys.prefix} is "
-    "the one that runs now)."
-)
+    """Whether other distributions have put files under our names."""
+    by_name = metadata.packages_distributions()
+    others = {name: sorted({other for other in by_name.get(name, ()) if other.lower() != _OWN}) for name in _PACKAGES}
+    for name in filter(others.get, others):
+        text = f"{', '.join(others[name])} put files into {name}/, too, and one may have written over the other"
+        yield failing("imports", text, _INSTALL)
+    if not any(others.values()):
+        yield well("imports", f"{', '.join(_PACKAGES)} are this program's own ({_ROOT})")

@@ -2,23 +2,20 @@
 
 import importlib.util
 import json
-import math
 import os
 import re
 import signal
 import subprocess
 import sys
-import tempfile
 from types import ModuleType
 
 import pytest
 
-from acp_adapter.cli.doctor import installation
 from acp_adapter.cli.doctor import run as table
-from acp_adapter.cli.doctor.checks import Check
 from acp_adapter.cli.doctor.configuration import check_model, size_text
 from acp_adapter.cli.doctor.installation import check_elsewhere
 from acp_adapter.cli.doctor.main import main
+from acp_adapter.cli.doctor.run import Check
 from agent_core.activity import Activity, RunReport, running_processes
 from agent_core.home import Home
 from tests.support.fake_apptainer import FakeApptainer
@@ -89,8 +86,7 @@ def test_a_new_home_lacks_a_model_and_nothing_else_and_stays_empty(home, run):
     assert list(home.iterdir()) == []
 
 
-def test_all_that_is_looked_at_in_a_home_that_is_set_up_is_well(home, run, model_server, monkeypatch):
-    monkeypatch.setattr(installation, "SLOW", math.inf)  # the machine may be busy
+def test_all_that_is_looked_at_in_a_home_that_is_set_up_is_well(home, run, model_server):
     home.chmod(0o700)
     use_model(home, model_server)
     model_server.add(Reply("", tool_calls=[ToolCall("c1", "report", {"state": "ready"})]))
@@ -99,7 +95,7 @@ def test_all_that_is_looked_at_in_a_home_that_is_set_up_is_well(home, run, model
     value = json.loads(out)
     states = {finding["check"]: finding["state"] for finding in value["findings"]}
     assert {name for name, state in states.items() if state != "ok"} <= {"editor", "sandbox"}
-    assert {"stdout", "server", "key", "model", "database", "ripgrep"} <= states.keys()
+    assert {"key", "model", "database", "ripgrep"} <= states.keys()
     assert value["left_out"] == []
 
 
@@ -153,8 +149,8 @@ def test_open_permissions_are_told_and_closed(database, run):
     assert "x permissions" in out
     code, out, _ = run("--fix")
     assert code == 0
-    assert f"Mended: {database} is for you alone now" in out
-    assert database.stat().st_mode & 0o777 == 0o600
+    assert f"Mended: {database.parent} is for you alone now" in out
+    assert database.parent.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_file_that_is_left_alone_is_a_failure_of_the_fix(database, run):
@@ -190,13 +186,10 @@ def test_secrets_that_look_like_words_are_not_shown_beside_what_is_wrong(set_up,
     assert "swordfish" not in out + err
 
 
-@pytest.mark.parametrize("why", ["profile", "temporary directory"])
-def test_where_it_cannot_begin_the_json_says_so_too(why, home, run, monkeypatch, tmp_path):
-    if why == "temporary directory":
-        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
-    code, out, err = run("--json", "--profile", "../x" if why == "profile" else "x")
+def test_where_it_cannot_begin_the_json_says_so_too(home, run):
+    code, out, err = run("--json", "--profile", "../x")
     (finding,) = json.loads(out)["findings"]
-    assert (code, finding["state"], why in finding["text"] or "gone" in finding["text"]) == (1, "fail", True)
+    assert (code, finding["state"], "profile" in finding["text"]) == (1, "fail", True)
     assert err.startswith("hermes-acp doctor: ")
 
 

@@ -8,18 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.doctor.checks import Case
+from acp_adapter.cli.doctor.configuration import Case
 from agent_core.home import Home
 
 
 @pytest.fixture
-def case(home: Path, tmp_path: Path) -> Callable[..., Case]:
+def case(home: Path) -> Callable[..., Case]:
     """Makes a case; `environ` adds to the process's environment, `root` is another home."""
     home.chmod(0o700)
 
     def make(root: Path | None = None, **environ: str) -> Case:
-        scratch = tmp_path / f"scratch{len(list(tmp_path.glob('scratch*')))}"
-        scratch.mkdir()
-        return Case(Home(root or home), Path.home(), {**os.environ, **environ}, None, scratch)
+        return Case(Home(root or home), Path.home(), {**os.environ, **environ}, None)
 
     return make

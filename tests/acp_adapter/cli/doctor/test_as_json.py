@@ -15,9 +15,7 @@ def told(*findings, **more):
 
 
 def test_it_has_everything_the_screen_has():
-    value = told(
-        failing("key", "none", "Set it.", variable="A"), left_out=("model",), mended=[Mended("x", True, "y")]
-    )
+    value = told(failing("key", "none", "Set it."), left_out=("model",), mended=[Mended("x", True, "y")])
     assert value["findings"] == [
         {
             "check": "key",
@@ -25,7 +23,6 @@ def test_it_has_everything_the_screen_has():
             "text": "none",
             "fix": "Set it.",
             "mends": False,
-            "facts": {"variable": "A"},
         }
     ]
     assert (value["left_out"], value["mended"]) == (["model"], [{"check": "x", "done": True, "text": "y"}])

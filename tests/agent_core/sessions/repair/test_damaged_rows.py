@@ -124,7 +124,7 @@ def test_a_damaged_content_of_a_file_is_found_kept_under_another_name_and_told_b
     content[-1] ^= 1
     blob.write_bytes(content)
     found = examine(path)
-    assert (found.blobs.damaged, [problem.subject for problem in found.problems]) == (1, ["blobs"])
+    assert (len(found.blobs.damaged), [problem.subject for problem in found.problems]) == (1, ["blobs"])
     repair(path)
     assert examine(path).problems == []
     assert blob.with_name(f"{blob.name}.damaged").read_bytes() == content

@@ -80,7 +80,7 @@ def test_a_database_in_order_is_told_as_it_is_and_left_as_it_is(path):
     assert (found.sessions, found.messages) == (20, 200)
     assert found.version == known_migrations()[-1].number
     assert found.size == path.stat().st_size
-    assert (found.blobs.present, found.blobs.missing) == (20, 0)
+    assert (found.blobs.present, found.blobs.missing) == (20, frozenset())
     report = repair(path, now=NOW)
     assert (report.done, report.refused, report.set_aside) == ((), "", None)
     assert files(path) == before
@@ -131,8 +131,8 @@ def test_a_damaged_page_of_messages_costs_the_messages_on_it_alone(path):
     left = saved(path)
     assert 190 <= left["messages"] < 200
     assert {**left, "messages": 200} == WHOLE
-    assert report.salvaged.rows["messages"] == left["messages"]
-    assert report.salvaged.unreadable == {"messages": 200 - left["messages"]}
+    assert f" {left['messages']} messages," in report.done[1]
+    assert report.done[2].endswith(f"in the broken file only: {200 - left['messages']} of messages.")
 
 
 def read_messages(path):
@@ -160,7 +160,7 @@ def test_a_session_whose_own_row_is_lost_gets_a_new_one(path):
     for page in pages_of(path, "sessions"):
         overwrite(path, page)
     report = repair(path, now=NOW)
-    assert report.salvaged.recreated == 20
+    assert "20 sessions had lost their title and directory: «Recovered session»." in report.done
     assert {**saved(path), "texts": 20} == WHOLE
     with plain(path) as connection:
         row = connection.execute("SELECT title, source, turns_begun, root_id FROM sessions WHERE id = 'session-007'")
@@ -254,7 +254,7 @@ def test_a_row_that_makes_no_sense_keeps_its_place_and_is_set_aside_in_the_new_f
         connection.execute("UPDATE sessions SET options = '{broken' WHERE id = 'session-003'")
     overwrite(path, pages_of(path, "events")[0])
     report = repair(path, now=NOW)
-    assert "messages" not in report.salvaged.unreadable
+    assert not any("of messages" in text for text in report.done)
     assert sum("set aside, in the table damaged_rows" in text for text in report.done) == 2
     assert saved(path)["messages"] == 200
     with plain(path) as connection:
@@ -340,11 +340,23 @@ def test_contents_that_are_missing_are_told_and_marked_so_that_undo_tells_too(pa
     blobs[0].unlink()
     (blobs[1].parent / ("0" * 62)).write_bytes(b"\0x")
     found = examine(path, now=NOW)
-    assert (found.blobs.present, found.blobs.missing) == (20, 1)
+    assert (found.blobs.present, len(found.blobs.missing)) == (20, 1)
     assert [problem.subject for problem in found.problems] == ["blobs"]
     repair(path, now=NOW)
     assert subjects(path) == set()
     assert read_one(path, "SELECT count(*) FROM file_versions WHERE lost != ''") == (1,)
+
+
+def test_what_a_killed_repair_left_half_written_is_told_and_removed(path):
+    child = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    left = [path.with_name(f"{path.name}.{int(child.stdout)}.new{suffix}") for suffix in ("", "-journal", ".copy")]
+    own = path.with_name(f"{path.name}.{os.getpid()}.new")
+    for draft in (*left, own):
+        draft.write_bytes(b"half")
+    assert subjects(path) == {"drafts"}
+    assert len(repair(path, now=NOW).done) == 3
+    assert [draft.exists() for draft in (*left, own)] == [False, False, False, True]
+    assert saved(path) == WHOLE
 
 
 def test_contents_on_a_disk_that_is_not_there_are_not_given_up(path):

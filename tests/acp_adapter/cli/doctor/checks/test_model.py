@@ -1,7 +1,6 @@
 """The model: chosen, with a key, reachable, and one that calls tools."""
 
 import sys
-import threading
 
 import pytest
 
@@ -33,7 +32,7 @@ def test_a_missing_key_is_told_with_its_variable_and_where_keys_are_made(case, h
     configure(home, {"model": {"provider": "anthropic", "default": "claude-x"}})
     finding = only(check_key(case()))
     assert finding.state == "fail"
-    assert finding.facts["variable"] == "ANTHROPIC_API_KEY"
+    assert "ANTHROPIC_API_KEY" in finding.text
     assert "https://" in finding.fix
 
 
@@ -41,7 +40,7 @@ def test_a_key_is_counted_and_never_shown(case, home):
     configure(home, {"model": {"provider": "anthropic", "default": "claude-x"}})
     (home / ".env").write_text("ANTHROPIC_API_KEY=sk-ant-0123456789abcdef\n")
     finding = only(check_key(case()))
-    assert (finding.state, finding.facts["keys"]) == ("ok", 1)
+    assert (finding.state, "a key is there" in finding.text) == ("ok", True)
     assert "sk-ant" not in repr(finding)
 
 
@@ -68,26 +67,25 @@ def test_a_model_that_calls_the_tool_is_well_after_one_small_request(case, home,
     use_model(home, model_server)
     model_server.add(CALL)
     finding = only(check_model(case()))
-    assert (finding.state, finding.facts["calls_tools"]) == ("ok", True)
+    assert (finding.state, "answers and calls tools" in finding.text) == ("ok", True)
     (request,) = model_server.requests
     assert [tool["function"]["name"] for tool in request.body["tools"]] == ["report"]
     assert len(request.raw) < 1000
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    "reply",
     [
-        (Reply("I am ready."), "it called none"),
-        (Reply("", tool_calls=[ToolCall("c1", "other", {})]), "'other' instead"),
-        (Reply("", tool_calls=[ToolCall("c1", "report", "{ready")]), "no JSON object"),
+        Reply("I am ready."),
+        Reply("", tool_calls=[ToolCall("c1", "other", {})]),
+        Reply("", tool_calls=[ToolCall("c1", "report", "{ready")]),
     ],
 )
-def test_a_model_that_does_not_call_it_is_a_warning(case, home, model_server, reply, said):
+def test_a_model_that_does_not_call_it_is_a_warning(case, home, model_server, reply):
     use_model(home, model_server)
     model_server.add(reply)
     finding = only(check_model(case()))
-    assert (finding.state, finding.facts["calls_tools"]) == ("warn", False)
-    assert said in finding.text
+    assert (finding.state, "was told to call a tool" in finding.text) == ("warn", True)
     assert "hermes-acp models" in finding.fix
 
 
@@ -109,14 +107,6 @@ def test_a_server_that_refuses_tools_is_told_apart(case, home, model_server):
 def test_a_server_that_is_not_there_is_a_problem(case, home, model_server):
     use_model(home, model_server, model={"base_url": "http://127.0.0.1:9/v1"})
     assert only(check_model(case())).state == "fail"
-
-
-def test_a_silent_server_holds_up_nobody_who_leaves(case, home, model_server):
-    use_model(home, model_server)
-    model_server.add(Hang(Reply("never")))
-    left = case()
-    threading.Thread(target=lambda: (model_server.wait_for_request(), left.endings.end(0))).start()
-    assert only(check_model(left)).state == "fail"
 
 
 def test_a_silent_server_is_given_up(case, home, model_server, monkeypatch):

@@ -4,9 +4,7 @@ from acp_adapter.cli.doctor.configuration import check_settings
 
 
 def told(case):
-    return [
-        (finding.state, finding.facts.get("line"), finding.facts.get("column")) for finding in check_settings(case)
-    ]
+    return [(finding.state, finding.text) for finding in check_settings(case)]
 
 
 def test_no_settings_are_well(case):
@@ -20,20 +18,19 @@ def test_a_wrong_value_is_told_with_file_line_and_column(case, home):
     (finding,) = check_settings(case())
     assert finding.state == "fail"
     assert finding.text.startswith(f"{home}/config.yaml:3:14: agent.max_turns = 'many'")
-    assert finding.facts["key"] == "agent.max_turns"
 
 
 def test_what_is_no_yaml_is_told_with_its_place(case, home):
     (home / "config.yaml").write_text("model:\n  default: [x\nagent: {}\n")
     (finding,) = check_settings(case())
-    assert (finding.state, finding.facts["line"]) == ("fail", 3)
+    assert (finding.state, f"{home}/config.yaml:3:" in finding.text) == ("fail", True)
     assert "not valid YAML" in finding.text
 
 
 def test_a_file_that_cannot_be_read_has_no_line_and_another_step(case, home):
     (home / "config.yaml").mkdir()
     (finding,) = check_settings(case())
-    assert (finding.state, finding.facts["line"]) == ("fail", 0)
+    assert (finding.state, finding.text.startswith(f"{home}/config.yaml: ")) == ("fail", True)
     assert "Make it readable" in finding.fix
 
 
@@ -53,19 +50,20 @@ def test_many_keys_of_another_program_are_one_line(case, home):
 
 def test_a_key_that_stands_there_twice_is_told(case, home):
     (home / "config.yaml").write_text("agent:\n  max_turns: 3\nagent:\n  max_turns: 4\n")
-    assert told(case()) == [("warn", 3, 1), ("ok", None, None)]
+    (warned, text), (well, _) = told(case())
+    assert (warned, f"{home}/config.yaml:3:1: " in text, well) == ("warn", True, "ok")
 
 
 def test_lines_of_env_that_are_none_are_told_without_what_they_hold(case, home):
     (home / ".env").write_text("A=1\n\nsk-secret-1234567890\n")
     warned, _ = check_settings(case())
-    assert (warned.state, warned.facts["line"]) == ("warn", 3)
+    assert (warned.state, f"{home}/.env:3:" in warned.text) == ("warn", True)
     assert "sk-secret" not in warned.text + warned.fix
 
 
 def test_a_misspelt_key_of_a_model_servers_entry_is_told_with_its_place_and_what_was_meant(case, home):
     (home / "config.yaml").write_text("providers:\n  mine: {base_url: http://127.0.0.1/v1, context_lenght: 5}\n")
     warned, _ = check_settings(case())
-    assert (warned.state, warned.facts["line"], warned.facts["column"]) == ("warn", 2, 41)
+    assert (warned.state, "config.yaml:2:41: " in warned.text) == ("warn", True)
     assert "providers.mine.context_lenght is not a setting" in warned.text
     assert "Write context_length" in warned.fix
