@@ -11,7 +11,7 @@ from pathlib import Path
 from agent_core.background_tasks import News
 from agent_core.delegation.worktree import how_to_apply, remove_emptied, write_rest
 from agent_core.remote.copy import Change, FarCopy
-from agent_core.remote.select import ADVICE, Fact, fact_here, read_here, sent_before
+from agent_core.remote.select import ADVICE, Fact, digest_of, fact_here, is_same, read_here
 from tools.approval.actions import RunCommand, WritePath
 from tools.approval.gate import Gate
 from tools.approval.policy import Confines, Rules
@@ -34,15 +34,14 @@ class Returned:
     """What became of changes.
 
     Attributes:
-        brought: contents that were written here, by name; a removed file has none.
-        removed: names of files that were removed here.
+        brought, removed: names of files that were written or removed here.
         executable: those whose content is the same on both sides now, and that may be executed there alone.
         kept: changes that were not made, to be kept as patches, and then left there (`copy.keep_apart`).
         words: about what was not made, or not wholly: a sentence each.
         is_cut: the turn was cancelled in between; the rest comes with the next one.
     """
 
-    brought: dict[str, bytes] = field(default_factory=dict)
+    brought: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     diffs: list[ShownDiff] = field(default_factory=list)
     executable: list[Change] = field(default_factory=list)
@@ -79,25 +78,33 @@ def bring_back(copy: FarCopy, changes: Sequence[Change], files: FileSystem) -> R
                 copy.settle(change.name, change.there, apart=True)
             else:
                 done.kept.append(change)
-    copy.save(done.brought)
+    copy.save()
     return done
 
 
 def _brought(copy: FarCopy, change: Change, files: FileSystem, done: Returned) -> str:
     """Make one change; why not, if it was not made."""
     path = copy.top / change.name
-    if _is_same(change):
-        copy.settle(change.name, change.there)
-        if _is_runnable_there_alone(change):
-            done.executable.append(change)
-        elif change.there != change.here:
+    if is_same(change.here, change.there):
+        if not _is_runnable_there_alone(change) and change.there != change.here:
             done.words.append(f"{change.name} has other permissions there, which are not brought back")
-        return ""
-    if change.here is None and any(name.startswith(f"{change.name}/") for name in done.removed):
-        remove_emptied(path)
-    before = read_here(path)
-    if why := _hindrance(change, path, before):
-        return why
+    else:
+        if change.here is None and any(name.startswith(f"{change.name}/") for name in done.removed):
+            remove_emptied(path)
+        before = read_here(path)
+        if why := _hindrance(change, path, before) or _not_made(change, path, before, files):
+            return why
+        (done.removed if change.content is None else done.brought).append(change.name)
+        if len(done.diffs) < _MOST_SHOWN and (diff := _diff(path, before, change.content)) is not None:
+            done.diffs.append(diff)
+    if _is_runnable_there_alone(change):
+        done.executable.append(change)
+    copy.settle(change.name, change.there)
+    return ""
+
+
+def _not_made(change: Change, path: Path, before: tuple[bytes, bool] | None, files: FileSystem) -> str:
+    """Make a change through the gate; why not, if it was not made."""
     try:
         if change.content is None:
             files.remove(path, expected=b"" if before is None else before[0])
@@ -107,15 +114,6 @@ def _brought(copy: FarCopy, change: Change, files: FileSystem, done: Returned) -
         return f"was refused: {no}"
     except FileAccessError as problem:
         return f"could not be changed here: {problem}"
-    if change.content is None:
-        done.removed.append(change.name)
-    else:
-        done.brought[change.name] = change.content
-        if _is_runnable_there_alone(change):
-            done.executable.append(change)
-    if len(done.diffs) < _MOST_SHOWN and (diff := _diff(path, before, change.content)) is not None:
-        done.diffs.append(diff)
-    copy.settle(change.name, change.there)
     return ""
 
 
@@ -123,7 +121,7 @@ def _hindrance(change: Change, path: Path, before: tuple[bytes, bool] | None) ->
     """Why it is not to be tried; '' where it may be."""
     if change.obstacle:
         return change.obstacle
-    if change.here != change.pair.here:
+    if change.is_conflict:
         return "was changed on both sides"
     if os.path.realpath(path) != str(path):
         return "is behind a link here"
@@ -134,14 +132,6 @@ def _hindrance(change: Change, path: Path, before: tuple[bytes, bool] | None) ->
 
 def _is_runnable_there_alone(change: Change) -> bool:
     return change.there is not None and change.there.executable and not (change.here and change.here.executable)
-
-
-def _is_same(change: Change) -> bool:
-    return _digest(change.here) == _digest(change.there)
-
-
-def _digest(fact: Fact | None) -> str:
-    return "" if fact is None else fact.digest
 
 
 def _diff(path: Path, before: tuple[bytes, bool] | None, after: bytes | None) -> ShownDiff | None:
@@ -177,40 +167,36 @@ def rules_for(rules: Rules) -> Rules:
     return replace(rules, confines=Confines(lambda: "it is done on this machine, not in the copy"))
 
 
-def make_executable(copy: FarCopy, changes: Sequence[Change], gate: Gate) -> Sequence[str]:
+def make_executable(copy: FarCopy, changes: Sequence[Change], gate: Gate) -> str:
     """Let files be executed here that may be there, and are the same on both sides.
 
     Args:
         gate: asks about the command; its rules are those of `rules_for`.
 
     Returns:
-        what the person and the model should know of those that were not made so.
+        what the person and the model should know of those that were not made so; '' for nothing.
 
     Raises:
         ToolInterrupted: the turn was cancelled. OSError: it cannot be stored that they are.
     """
-    if not (wanted := changes[:_MOST]):
-        return ()
-    command = " ".join(("chmod +x --", *(quoted(change.name) for change in wanted)))
+    wanted = changes[:_MOST]
     try:
-        gate.authorize(RunCommand(command, copy.top))
+        gate.authorize(RunCommand(" ".join(("chmod +x --", *(quoted(change.name) for change in wanted))), copy.top))
     except Denied as no:
-        return [not_executable([change.name for change in wanted], f"chmod +x was refused: {no}")]
-    left = [change.name for change in changes[_MOST:]]
-    left += [change.name for change in wanted if not _done(copy, change)]
-    copy.save({})
-    return [not_executable(left)] if left else ()
+        return not_executable(changes, f"chmod +x was refused: {no}")
+    left = [*(change for change in wanted if not _made_so(copy, change)), *changes[_MOST:]]
+    copy.save()
+    return not_executable(left) if left else ""
 
 
-def not_executable(names: Sequence[str], why: str = "chmod +x makes them so") -> str:
+def not_executable(changes: Sequence[Change], why: str = "chmod +x makes them so") -> str:
     """What is told of files that were not made so."""
-    return f"May be executed there, but not here yet: {', '.join(names)}; {why}"
+    return f"May be executed there, but not here yet: {', '.join(change.name for change in changes)}; {why}"
 
 
-def _done(copy: FarCopy, change: Change) -> bool:
+def _made_so(copy: FarCopy, change: Change) -> bool:
     path = copy.top / change.name
-    now = fact_here(path)
-    if now is None or change.there is None or now.digest != change.there.digest:
+    if not is_same(fact_here(path), change.there):
         return False  # it is another meanwhile
     try:
         descriptor = open_resolved(path, os.O_RDONLY | O_NONBLOCK | O_NOCTTY)
@@ -228,46 +214,78 @@ def _done(copy: FarCopy, change: Change) -> bool:
     return True
 
 
-# What of a copy's changes is not made here, kept as patches that `git apply` takes.
+# What of a copy's changes is not made here, kept aside.
 
 _DIFF = ("diff", "--no-index", "--binary", "--no-renames", "--no-prefix", "--no-ext-diff", "--no-textconv")
 _EXECUTABLE, _PLAIN = 0o755, 0o644
 _MOST_NAMED = 20
+_THEIRS = "theirs"
 
 
-def keep_as_patches(copy: FarCopy, changes: Sequence[Change]) -> tuple[Path, str] | None:
-    """Write a patch for each change, from what was last the same on both sides to what is there.
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where it is.
 
-    Returns:
-        where they are, and the command that makes the changes here; None where there is nothing to keep.
+    Attributes:
+        command: what makes the changes here; '' for none.
+        theirs: the directory of the files that both sides have changed, as they are there; None for none.
+    """
+
+    command: str = ""
+    theirs: Path | None = None
+
+    def __str__(self) -> str:
+        """Sentences."""
+        made = f"It is kept for a week; this makes it here: `{self.command}`. " if self.command else ""
+        apart = (
+            f"What both sides have changed is kept as it is there, for a week: {self.theirs}." if self.theirs else ""
+        )
+        return f"{made}{apart}".strip()
+
+
+def keep_aside(copy: FarCopy, changes: Sequence[Change]) -> Kept:
+    """Write a patch for each change, and the files that were changed here as well as they are there.
 
     Raises:
         ToolError: git cannot tell. OSError: there is no room.
     """
     kept = sorted((change for change in changes if not change.obstacle), key=lambda change: os.fsencode(change.name))
-    if not kept:
-        return None
-    root = git_root(copy.top) or copy.top
-    below = copy.top.relative_to(root)
-    befores = _befores(copy, kept)
+    patched = [change for change in kept if not change.is_conflict]
+    theirs = [change for change in kept if change.is_conflict and change.content is not None]
+    rest = copy.store.new_rest()
+    if patched:
+        _write_patches(copy, patched, rest)
+    for change in theirs:
+        _put(rest / _THEIRS / change.name, change.content, change.there)
+    command = how_to_apply(git_root(copy.top) or copy.top, rest) if patched else ""
+    return Kept(command, rest / _THEIRS if theirs else None)
+
+
+def _write_patches(copy: FarCopy, changes: Sequence[Change], rest: Path) -> None:
+    below = copy.top.relative_to(git_root(copy.top) or copy.top)
     with own_directory("hermes-patches-") as folder, Git(advice=ADVICE) as git:
         own = folder / "git"
         write_repository(own)
         for side in ("a", "b"):
             (folder / side).mkdir()
-        for change in kept:
-            _put(folder / "a" / below / change.name, befores.get(change.name), _before(change))
-            _put(folder / "b" / below / change.name, change.content, change.there)
+        for change in changes:
+            before, fact = read_here(copy.top / change.name), change.here
+            is_still = before is not None and fact is not None and digest_of(before[0]) == fact.digest
+            content = before[0] if before is not None and is_still else None
+            after = content if is_same(change.here, change.there) else change.content
+            _put(folder / "a" / below / change.name, content, change.here)
+            _put(folder / "b" / below / change.name, after, change.there)
 
         def patch(*names: str) -> bytes:
             if not (found := git.run(*_DIFF, *names, cwd=folder, git_dir=own, fine=(0, 1))):
                 raise ToolError(f"git tells no difference of what was changed on {copy.where}.")
             return found
 
-        rest = copy.store.new_rest()
-        rest.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_rest(rest, patch("a", "b"), len(kept), lambda number: _of_one(folder, below / kept[number].name, patch))
-    return rest, how_to_apply(root, rest)
+        def patch_of(number: int) -> bytes:
+            sides = (Path(side) / below / changes[number].name for side in ("a", "b"))
+            return patch("--", *(str(side) if (folder / side).exists() else os.devnull for side in sides))
+
+        write_rest(rest, patch("a", "b"), len(changes), patch_of)
 
 
 def kept_news(copy: FarCopy, changes: Sequence[Change], words: Sequence[str], why: str) -> News | None:
@@ -278,14 +296,13 @@ def kept_news(copy: FarCopy, changes: Sequence[Change], words: Sequence[str], wh
         why: they were not brought back, in words that follow a colon.
 
     Raises:
-        ToolError, OSError: as in `keep_as_patches`.
+        ToolError, OSError: as in `keep_aside`.
     """
     # What a killed process had brought back already would keep the patches beside it from being applied.
     changes = [change for change in changes if change.obstacle or change.here != change.there]
-    kept = keep_as_patches(copy, changes)
     if not changes and not words:
         return None
-    where = "" if kept is None else f" It is kept for a week; this makes it here: `{kept[1]}`."
+    where = f" {keep_aside(copy, changes)}".rstrip()
     title = f"What was changed on {copy.where} was not brought back: {why}."
     more = f", and {len(changes) - _MOST_NAMED} more" if len(changes) > _MOST_NAMED else ""
     lost = [change.name for change in changes if change.obstacle]
@@ -298,34 +315,6 @@ def kept_news(copy: FarCopy, changes: Sequence[Change], words: Sequence[str], wh
 def news_of(title: str, text: str) -> News:
     """Something that a session shall know of its copy."""
     return News("workspace-copy", "told", title, text)
-
-
-def _of_one(folder: Path, name: Path, patch: object) -> bytes:
-    assert callable(patch)  # noqa: S101 - for the types
-    old, new = (str(Path(side) / name) if (folder / side / name).exists() else os.devnull for side in ("a", "b"))
-    found = patch("--", old, new)
-    assert isinstance(found, bytes)  # noqa: S101 - the same
-    return found
-
-
-def _before(change: Change) -> Fact | None:
-    """What a patch begins with: what was last the same on both sides, or is so again."""
-    here, there = change.here, change.there
-    return here if here is not None and there is not None and here.digest == there.digest else change.pair.there
-
-
-def _befores(copy: FarCopy, changes: Sequence[Change]) -> dict[str, bytes]:
-    """The contents that patches begin with."""
-    found, sought = dict[str, bytes](), dict[str, str]()
-    for change in changes:
-        if (before := _before(change)) is None:
-            continue
-        here = read_here(copy.top / change.name) if change.here in {change.pair.here, before} else None
-        if here is not None and change.here is not None and change.here.digest == before.digest:
-            found[change.name] = here[0]
-        else:
-            sought[change.name] = before.digest
-    return found | (sent_before(copy.store.streams, sought) if sought else {})
 
 
 def _put(path: Path, content: bytes | None, fact: Fact | None) -> None:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import io
+import gzip
 import os
 import re
 import subprocess
 import tarfile
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
-from agent_core.remote.select import MARKER, Fact, Packed, digest_of, is_name
+from agent_core.remote.select import MARKER, Fact, Packed, Tell, digest_of, is_name, link_to
 from tools.environments.backends import Begin
 from tools.environments.guardian import signal_group
 from tools.environments.remote.connection import Streams
@@ -23,10 +23,6 @@ from tools.environments.remote.scripts import new_token, quoted
 from tools.errors import CommandError, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
-
 
 # The scripts by which a copy is made, looked through and fetched; all that they need is what small systems have. Each
 # prints a token that nobody there knows beforehand, and behind it how it went: what it could not do whole counts as
@@ -79,22 +75,20 @@ if command -v git >/dev/null 2>&1; then (
 """
 """Makes what was unpacked the first commit of a repository, so that git tells there what was changed."""
 
-CHECKED, GONE, WRITTEN = f"{MARKER}.checked", f"{MARKER}.gone", f"{MARKER}.written"
+CHECKED, REPLACED = f"{MARKER}.checked", f"{MARKER}.replaced"
 LATER = (
     _TAKE
     + f"""
 {_OURS} || say gone
-mkdir "$d/notes" && gunzip -c <"$d/in" | tar -xof - -C "$d/notes" ./{CHECKED} ./{GONE} ./{WRITTEN} ||
-  say 'no: not unpacked'
+mkdir "$d/notes" && gunzip -c <"$d/in" | tar -xof - -C "$d/notes" ./{CHECKED} ./{REPLACED} || say 'no: not unpacked'
 [ ! -s "$d/notes/{CHECKED}" ] || sha256sum -c "$d/notes/{CHECKED}" >/dev/null 2>&1 || say moved
-[ ! -s "$d/notes/{GONE}" ] || xargs -0 rm -f <"$d/notes/{GONE}"
-[ ! -s "$d/notes/{WRITTEN}" ] || xargs -0 sh -c 'for f; do
+xargs -0 sh -c 'rm -f "$@" 2>/dev/null; for f; do
   [ -d "$f" ] && [ ! -L "$f" ] || continue
   find "$f" -depth -type d -exec rmdir {{{{}}}} + 2>/dev/null
   [ ! -d "$f" ] || mv "$f" "$f.was-a-directory-$$"
-done' _ <"$d/notes/{WRITTEN}"
+done' _ <"$d/notes/{REPLACED}"
 gunzip -c <"$d/in" | tar -xof -; s=$?
-rm -f {CHECKED} {GONE} {WRITTEN}
+rm -f {CHECKED} {REPLACED}
 [ $s = 0 ] || say 'no: it could not be unpacked'
 say done
 """
@@ -106,40 +100,29 @@ A directory in the place of a file has only what is passed over in it, as caches
 
 PASSED_OVER = (".git", "node_modules", "__pycache__", ".venv", ".tox", ".mypy_cache", ".pytest_cache", ".ruff_cache")
 LARGEST_HASHED = 256 * 1024 * 1024
-LOOK = f"""LC_ALL=C; export LC_ALL
-{_OURS} ||
-  {{{{ echo {{token}} gone; exit 0; }}}}
-n='
-'
+FOUND = f"""LC_ALL=C; export LC_ALL
+{_OURS} || {{{{ echo {{token}} gone; exit 0; }}}}
 echo {{token}} found
+"""
+LOOK = (
+    FOUND
+    + f"""n='
+'
 {{{{
 look() {{{{ find . \\( {{passed}} \\) -prune -o "$@"; }}}}
 part() {{{{ printf '\\000%s\\000' {{token}}; }}}}
 look -type f -print0; part
 look -type f -perm -100 -print0; part
-look ! -type f ! -type d -print0; part
-look -type f -size +{LARGEST_HASHED}c -print0; part
+look -type l -exec sh -c 'for f; do printf "%s\\000%s\\000" "$f" "$(readlink "$f")"; done' _ {{{{}}}} +; part
+look ! -type f ! -type d ! -type l -print0; part
 look -type f ! -size +{LARGEST_HASHED}c ! -path "*$n*" -exec sha256sum {{{{}}}} + 2>/dev/null; part
-look -type f ! -size +{LARGEST_HASHED}c -path "*$n*" -exec sh -c \\
-  'for f; do printf "%s\\000" "$f"; sha256sum <"$f" | cut -c 1-64 | tr "\\n" "\\000"; done' _ {{{{}}}} + 2>/dev/null
-part; printf end
+printf end
 }}}} | gzip -c | cat
 """
+)
 """Tells all files of the copy; `looked` reads its parts."""
 
-CHECK = f"""
-{_OURS} ||
-  {{{{ echo {{token}} gone; exit 0; }}}}
-echo {{token}} found
-"""
-"""Tells whether the copy is there."""
-
-FETCH = f"""LC_ALL=C; export LC_ALL
-{_OURS} ||
-  {{{{ echo {{token}} gone; exit 0; }}}}
-echo {{token}} found
-xargs -0 tar -cf - 2>/dev/null | gzip -c | cat
-"""
+FETCH = FOUND + "xargs -0 tar -cf - 2>/dev/null | gzip -c | cat\n"
 """Gives the files whose names it reads."""
 
 
@@ -147,9 +130,7 @@ xargs -0 tar -cf - 2>/dev/null | gzip -c | cat
 
 _MOST_TOLD = 128 * 1024 * 1024
 _PIECE = 65_536
-_LINE = re.compile(rb"(\\?)([0-9a-f]{64}) [ *](.+)", re.DOTALL)
-_DIGEST = re.compile(r"[0-9a-f]{64}")
-_ESCAPES = {b"\\n": b"\n", b"\\r": b"\r", b"\\\\": b"\\"}
+_LINE = re.compile(rb"([0-9a-f]{64}) [ *](.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +138,9 @@ class Looked:
     """The files of a copy.
 
     Attributes:
-        files: those whose content is known by its hash.
-        unknown: regular files whose content could not be read there, or that are too large.
-        odd: links, pipes, devices.
+        files: links, and files whose content is known by its hash.
+        unknown: other regular files: they could not be read there, are too large, or have names that no line tells.
+        odd: pipes, devices.
     """
 
     files: Mapping[str, Fact]
@@ -171,27 +152,27 @@ class Looked:
         return name in self.files or name in self.unknown or name in self.odd
 
 
-def unzipped(stream: IO[bytes], most: int = _MOST_TOLD) -> Iterator[bytes]:
-    """What was compressed, piece by piece.
+class Unzipped(gzip.GzipFile):
+    """What was compressed, as a stream of `most` bytes at most."""
 
-    Raises:
-        CommandError: it is more than `most` bytes, or not whole.
-    """
-    inflate, size = zlib.decompressobj(wbits=31), 0
-    while data := stream.read(_PIECE):
-        while data:
-            try:
-                piece = inflate.decompress(data, _PIECE)
-            except zlib.error as problem:
-                raise CommandError("What came from there is no whole stream: the connection broke off.") from problem
-            size += len(piece)
-            if size > most:
-                raise CommandError(f"More than {most // 1024 // 1024} MB came from there; nothing of it was taken.")
-            yield piece
-            data = inflate.unconsumed_tail
-        if inflate.eof:
-            return
-    raise CommandError("The connection broke off before all had come from there.")
+    def __init__(self, stream: IO[bytes], most: int = _MOST_TOLD) -> None:
+        super().__init__(fileobj=stream)
+        self._left, self._most = most, most
+
+    def read(self, size: int | None = _PIECE) -> bytes:
+        """The next bytes of it; none at its end.
+
+        Raises:
+            CommandError: it is too much, or not whole.
+        """
+        try:
+            data = super().read(size)
+        except (OSError, EOFError, zlib.error) as problem:
+            raise CommandError("What came from there is no whole stream: the connection broke off.") from problem
+        self._left -= len(data)
+        if self._left < 0:
+            raise CommandError(f"More than {self._most // 1024 // 1024} MB came from there; nothing of it was taken.")
+        return data
 
 
 def looked(told: bytes, token: str) -> Looked:
@@ -201,13 +182,16 @@ def looked(told: bytes, token: str) -> Looked:
         CommandError: it is not whole.
     """
     parts = told.split(b"\0" + token.encode() + b"\0")
-    if len(parts) != 7 or parts[6] != b"end":  # noqa: PLR2004 - as the script has them
+    if len(parts) != 6 or parts[5] != b"end":  # noqa: PLR2004 - as the script has them
         raise CommandError("The files there could not be looked through: what was told of them is not whole.")
-    files, runnable, odd, large, hashed, hashed_oddly = (part.strip(b"\0") for part in parts[:6])
-    present, executable = _names(files.split(b"\0")), _names(runnable.split(b"\0"))
-    digests = dict(_lines(hashed)) | dict(_pairs(hashed_oddly.split(b"\0")))
+    files, runnable, links, odd = (part.removesuffix(b"\0").split(b"\0") for part in parts[:4])
+    present, executable = _names(files), _names(runnable)
+    lines = (_LINE.fullmatch(line) for line in parts[4].split(b"\n"))
+    digests = {_name(found[2]): found[1].decode() for found in lines if found is not None}
     known = {name: Fact(digests[name], name in executable) for name in present if name in digests}
-    return Looked(known, present - known.keys() | _names(large.split(b"\0")), _names(odd.split(b"\0")))
+    targets = zip(links[::2], links[1::2], strict=False)
+    known |= {name: link_to(os.fsdecode(target)) for raw, target in targets if (name := _name(raw))}
+    return Looked(known, present - known.keys(), _names(odd))
 
 
 def contents(stream: IO[bytes], wanted: Mapping[str, str], most: int, largest: int) -> dict[str, bytes]:
@@ -224,8 +208,7 @@ def contents(stream: IO[bytes], wanted: Mapping[str, str], most: int, largest: i
     found: dict[str, bytes] = {}
     size = 0
     try:
-        pieces = io.BufferedReader(_Pieces(unzipped(stream, 2 * most)))
-        with tarfile.open(fileobj=pieces, mode="r|", ignore_zeros=True) as archive:
+        with tarfile.open(fileobj=Unzipped(stream, 2 * most), mode="r|", ignore_zeros=True) as archive:
             for entry in archive:
                 name = entry.name.removeprefix("./")
                 if name not in wanted or name in found:
@@ -245,27 +228,6 @@ def contents(stream: IO[bytes], wanted: Mapping[str, str], most: int, largest: i
     return found
 
 
-class _Pieces(io.RawIOBase):
-    """Pieces as a stream."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        super().__init__()
-        self._pieces = pieces
-        self._held = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, into: WriteableBuffer) -> int:
-        view = memoryview(into).cast("B")
-        if not self._held:
-            self._held = next(self._pieces, b"")
-        taken = self._held[: len(view)]
-        view[: len(taken)] = taken
-        self._held = self._held[len(taken) :]
-        return len(taken)
-
-
 def _names(raw: Iterable[bytes]) -> frozenset[str]:
     return frozenset(name for each in raw if (name := _name(each)))
 
@@ -274,23 +236,6 @@ def _name(raw: bytes) -> str:
     """The name that `find` has told, if it may be one; else ''."""
     name = os.fsdecode(raw)
     return name[2:] if name.startswith("./") and is_name(name[2:]) else ""
-
-
-def _lines(hashed: bytes) -> Iterator[tuple[str, str]]:
-    for line in hashed.split(b"\n"):
-        if (found := _LINE.fullmatch(line)) is None:
-            continue
-        is_escaped, digest, raw = found.groups()
-        if is_escaped:
-            raw = re.sub(rb"\\[nr\\]", lambda sign: _ESCAPES[sign.group()], raw)
-        if name := _name(raw):
-            yield name, digest.decode()
-
-
-def _pairs(parts: list[bytes]) -> Iterator[tuple[str, str]]:
-    for raw, digest in zip(parts[::2], parts[1::2], strict=False):
-        if (name := _name(raw)) and _DIGEST.fullmatch(digest.decode("ascii", "replace")):
-            yield name, digest.decode()
 
 
 # The directory: what is asked of it, each by a script of its own.
@@ -302,10 +247,6 @@ _ANSWER_SECONDS, _SEND_SECONDS = 300.0, 3600.0
 
 class PlaceGone(CommandError):
     """The copy is not there any more: its place has ended, or somebody has removed it."""
-
-
-class PlaceFull(CommandError):
-    """There is something else where the copy is to be."""
 
 
 class FilesMoved(CommandError):
@@ -328,37 +269,27 @@ class Place:
     where: str
     begin: Begin
 
-    def put_first(self, packed: Packed, branch: str | None, on_sent: Callable[[int], None], turn: Interrupt) -> None:
+    def put_first(self, packed: Packed, branch: str | None, tell: Tell, turn: Interrupt) -> None:
         """Fill the empty directory: whole, or to be begun anew.
 
         Args:
             branch: of the repository that it is to be; '' for the usual one, None for no repository.
-            on_sent: is told how many bytes were sent.
 
         Raises:
-            PlaceFull: it is not empty. CommandError: it could not be done. ToolInterrupted: it was ended.
+            CommandError: it is not empty, or it could not be done. ToolInterrupted: it was ended.
         """
         named = f"git symbolic-ref HEAD {quoted(f'refs/heads/{branch}')} &&" if branch else ""
         git = "" if branch is None else GIT.format(branch=named)
-        said = self._sent(FIRST, packed, on_sent, turn, git=git)
-        if said == "full":
-            raise PlaceFull(
-                f"{self.root} on {self.where} is not empty, so the workspace cannot be copied to it. Name another "
-                "directory there in terminal.cwd, or set terminal.sync: off."
-            )
-        self._see(said)
+        self._sent(FIRST, packed, tell, turn, git=git)
 
-    def put_later(self, packed: Packed, on_sent: Callable[[int], None], turn: Interrupt) -> None:
+    def put_later(self, packed: Packed, tell: Tell, turn: Interrupt) -> None:
         """Replace and remove what the notes in `packed` name.
 
         Raises:
             PlaceGone, FilesMoved: nothing was done. CommandError: it could not be done. ToolInterrupted: it was
                 ended.
         """
-        said = self._sent(LATER, packed, on_sent, turn)
-        if said == "moved":
-            raise FilesMoved(f"What was to be replaced on {self.where} is not what it was.")
-        self._see(said)
+        self._sent(LATER, packed, tell, turn)
 
     def check(self, turn: Interrupt) -> None:
         """See that the copy is there.
@@ -366,9 +297,7 @@ class Place:
         Raises:
             PlaceGone: it is not. CommandError: nobody knows. ToolInterrupted: it was ended.
         """
-        token = new_token()
-        script = CHECK.format(root=quoted(str(self.root)), id=self.id, token=token)
-        with self._answer(script, token, b"", turn):
+        with self._answer(FOUND, b"", turn):
             return
 
     def look(self, passed_over: Iterable[str], turn: Interrupt) -> Looked:
@@ -377,11 +306,9 @@ class Place:
         Raises:
             PlaceGone, CommandError: it cannot be looked through. ToolInterrupted: it was ended.
         """
-        token = new_token()
         passed = " -o ".join(f"-name {quoted(name)}" for name in passed_over)
-        script = LOOK.format(root=quoted(str(self.root)), id=self.id, token=token, passed=passed)
-        with self._answer(script, token, b"", turn) as stream:
-            return looked(b"".join(unzipped(stream)), token)
+        with self._answer(LOOK, b"", turn, passed=passed) as (stream, token):
+            return looked(b"".join(iter(Unzipped(stream).read, b"")), token)
 
     def fetch(self, wanted: Mapping[str, str], most: int, largest: int, turn: Interrupt) -> dict[str, bytes]:
         """Contents by name, as far as they still have the hashes that are given, and within the bounds.
@@ -389,40 +316,48 @@ class Place:
         Raises:
             PlaceGone, CommandError: they cannot be fetched. ToolInterrupted: it was ended.
         """
-        token = new_token()
-        script = FETCH.format(root=quoted(str(self.root)), id=self.id, token=token)
         given = b"".join(os.fsencode(f"./{name}") + b"\0" for name in wanted)
-        with self._answer(script, token, given, turn) as stream:
+        with self._answer(FETCH, given, turn) as (stream, _):
             return contents(stream, wanted, most, largest)
 
-    def _sent(
-        self, script: str, packed: Packed, on_sent: Callable[[int], None], turn: Interrupt, **words: str
-    ) -> str:
-        """What the script says of a stream that it was sent."""
-        token = new_token()
-        filled = script.format(root=quoted(str(self.root)), id=self.id, token=token, digest=packed.digest, **words)
+    def _sent(self, script: str, packed: Packed, tell: Tell, turn: Interrupt, **words: str) -> None:
+        """Give a script the stream, and see what it says of it."""
+        filled, token = self._filled(script, digest=packed.digest, **words)
         with self._running(filled, turn, _SEND_SECONDS) as (given, told):
-            with contextlib.suppress(BrokenPipeError):  # who does not read on has told why
-                _give_all(given, packed.file, on_sent)
+            with contextlib.suppress(BrokenPipeError), given:  # who does not read on has told why
+                packed.send(given.write, tell)
             text = told.read(_MOST_WORDS).decode("utf-8", "replace")
-        return text.rpartition(f"\n{token} ")[2].strip() if f"\n{token} " in text else "no: the connection broke off"
+        match text.rpartition(f"\n{token} ")[2].strip() if f"\n{token} " in text else "no: the connection broke off":
+            case "done":
+                return
+            case "gone":
+                raise PlaceGone(f"The copy of the workspace on {self.where} is gone.")
+            case "moved":
+                raise FilesMoved(f"What was to be replaced on {self.where} is not what it was.")
+            case "full":
+                raise CommandError(
+                    f"{self.root} on {self.where} is not empty, so the workspace cannot be copied to it. Name "
+                    "another directory there in terminal.cwd, or set terminal.sync: off."
+                )
+            case said:
+                why = said.removeprefix("no: ")
+                raise CommandError(f"The workspace could not be copied to {self.root} on {self.where}: {why}.")
 
-    def _see(self, said: str) -> None:
-        if said == "gone":
-            raise PlaceGone(f"The copy of the workspace on {self.where} is gone.")
-        if said != "done":
-            why = said.removeprefix("no: ")
-            raise CommandError(f"The workspace could not be copied to {self.root} on {self.where}: {why}.")
+    def _filled(self, script: str, **words: str) -> tuple[str, str]:
+        """The script, and the token that it prints."""
+        token = new_token()
+        return script.format(root=quoted(str(self.root)), id=self.id, token=token, **words), token
 
     @contextmanager
-    def _answer(self, script: str, token: str, given: bytes, turn: Interrupt) -> Iterator[IO[bytes]]:
-        """What a script prints behind its first line of ours."""
-        with self._running(script, turn, _ANSWER_SECONDS) as (inward, outward):
+    def _answer(self, script: str, given: bytes, turn: Interrupt, **words: str) -> Iterator[tuple[IO[bytes], str]]:
+        """What a script prints behind its first line of ours, and its token."""
+        filled, token = self._filled(script, **words)
+        with self._running(filled, turn, _ANSWER_SECONDS) as (inward, outward):
             giving = threading.Thread(target=_give, args=(inward, given), name="names of files", daemon=True)
             giving.start()
             try:
                 self._see_first(outward, token)
-                yield outward
+                yield outward, token
             finally:
                 giving.join(1.0)
 
@@ -471,15 +406,6 @@ class Place:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     signal_group(process.pid, _KILL)
-
-
-def _give_all(given: IO[bytes], file: Path, on_sent: Callable[[int], None]) -> None:
-    with given, file.open("rb") as stream:
-        sent = 0
-        while data := stream.read(_PIECE):
-            given.write(data)
-            sent += len(data)
-            on_sent(sent)
 
 
 def _give(stream: IO[bytes], data: bytes) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import io
-import logging
 import os
 import stat
 import tarfile
 import time
-import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import cache
 from pathlib import Path
+from typing import IO
 
 from tools.approval.persistence_paths import is_git_name
 from tools.environments.atomic_writes import open_resolved
@@ -30,35 +30,53 @@ MARKER = ".hermes-acp-copy"
 """The file at the top of a copy that says whose it is, and whether it is whole."""
 
 _LONGEST_NAME = 4_000
+_LINK = "link:"
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A regular file: a hash of its content, and whether its owner may run it."""
+    """A regular file: a hash of its content, and whether its owner may run it; or a link: where it leads."""
 
     digest: str
     executable: bool = False
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a link."""
+        return self.digest.startswith(_LINK)
 
 
 Tree = Mapping[str, Fact]
 """Files by their path below the workspace's directory, with `/` between its parts."""
 
 
+def link_to(target: str) -> Fact:
+    """The fact of a link."""
+    return Fact(_LINK + target)
+
+
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A file as the two sides had it when they were last brought together; None where it was not there.
-
-    Attributes:
-        apart: the two differ on purpose, because a change was refused or both had changed it. Nothing is copied over
-            either until they are the same again.
-    """
+    """A file as the two sides had it when they were last brought together; None where it was not there."""
 
     here: Fact | None
     there: Fact | None
-    apart: bool = False
+
+    @property
+    def apart(self) -> bool:
+        """Whether the two differ on purpose, because a change was refused or both had changed it.
+
+        Nothing is copied over either until they are the same again.
+        """
+        return not is_same(self.here, self.there)
 
 
 NOTHING = Pair(None, None)
+
+
+def is_same(one: Fact | None, other: Fact | None) -> bool:
+    """Whether the contents are the same; the permissions may differ."""
+    return (one and one.digest) == (other and other.digest)
 
 
 def digest_of(content: bytes) -> str:
@@ -80,8 +98,10 @@ def is_name(name: str) -> bool:
 # Which files of the workspace go to the other place: what git tracks or would, and no secrets.
 
 ADVICE = "terminal.sync needs git on this machine; with terminal.sync: off nothing is copied."
-_LISTED = ("ls-files", "-z", "--exclude-standard")
+_LISTED = ("ls-files", "-z", "--exclude-standard", "--others")
 _DEEPEST = 20
+# `sha256sum` tells names with these in other words, each in its own.
+_UNSPEAKABLE = frozenset("\n\r\\")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +109,21 @@ class Chosen:
     """What is to be copied.
 
     Attributes:
-        files: each with what tells that it has changed, without a look into it.
-        sizes: their bytes.
-        kept_back: names of what stays here: secrets, and what the user's rules keep from being read.
+        files: their sizes.
         links: links that lead to something in the workspace, and where they say that it is.
+        kept_back: names of what stays here: secrets, and what the user's rules keep from being read.
         odd: names of what is neither.
     """
 
-    files: Mapping[str, tuple[int, ...]]
-    sizes: int
-    kept_back: tuple[str, ...] = ()
+    files: Mapping[str, int]
     links: Mapping[str, str] = field(default_factory=dict)
+    kept_back: tuple[str, ...] = ()
     odd: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files."""
+        return sum(self.files.values())
 
 
 def choose(top: Path, may_read: Callable[[Path], bool], interrupt: Interrupt | None = None) -> Chosen:
@@ -113,35 +136,25 @@ def choose(top: Path, may_read: Callable[[Path], bool], interrupt: Interrupt | N
     Raises:
         ToolError: git cannot tell. ToolInterrupted: it was ended.
     """
-    files: dict[str, tuple[int, ...]] = {}
-    kept_back, odd, sizes = list[str](), list[str](), 0
-    links: dict[str, str] = {}
-    folders: dict[Path, bool] = {}
-    closed = set[tuple[int, int]]()
-    several: dict[str, tuple[int, int]] = {}
+    found: dict[str, os.stat_result] = {}
+    links, odd = dict[str, str](), list[str]()
+    is_real = cache(lambda folder: os.path.realpath(folder) == str(folder))
     for name in dict.fromkeys(_names(top, interrupt)):
         path = top / name
         if not is_name(name) or (facts := _facts(path)) is None:
             continue
-        if not _is_plain(path.parent, folders):
+        if not is_real(path.parent) or not _UNSPEAKABLE.isdisjoint(name):
             odd.append(name)
+        elif stat.S_ISREG(facts.st_mode):
+            found[name] = facts
         elif stat.S_ISLNK(facts.st_mode) and (target := _leads_within(path, top)):
             links[name] = target
-        elif not stat.S_ISREG(facts.st_mode):
-            odd.append(name)
-        elif not may_read(path):
-            kept_back.append(name)
-            closed.add((facts.st_dev, facts.st_ino))
         else:
-            files[name] = (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_mode)
-            sizes += facts.st_size
-            if facts.st_nlink > 1:
-                several[name] = facts.st_dev, facts.st_ino
+            odd.append(name)
     # A file that has another name is what it is under that one, too.
-    for name in [name for name, file in several.items() if file in closed]:
-        kept_back.append(name)
-        sizes -= files.pop(name)[1]
-    return Chosen(files, sizes, tuple(kept_back), links, tuple(odd))
+    closed = {(facts.st_dev, facts.st_ino) for name, facts in found.items() if not may_read(top / name)}
+    files = {name: facts.st_size for name, facts in found.items() if (facts.st_dev, facts.st_ino) not in closed}
+    return Chosen(files, links, tuple(name for name in found if name not in files), tuple(odd))
 
 
 def ignored(top: Path, names: Sequence[str], rules: Mapping[str, bytes]) -> frozenset[str]:
@@ -153,21 +166,19 @@ def ignored(top: Path, names: Sequence[str], rules: Mapping[str, bytes]) -> froz
     Raises:
         ToolError: git cannot tell.
     """
-    if not names:
-        return frozenset()
     root = git_root(top) or top
     with own_directory("hermes-ignored-") as folder:
         own, tree = folder / "git", folder / "tree"
         _write_ignoring(own, top)
         # As deep in it as in the repository, whose upper directories have rules, too.
         place = tree / top.relative_to(root)
-        place.mkdir(parents=True)
-        above = {each / ".gitignore": _read(each / ".gitignore") for each in top.parents if each.is_relative_to(root)}
-        wanted = {tree / path.relative_to(root): content for path, content in above.items()}
+        above = [each / ".gitignore" for each in top.parents if each.is_relative_to(root)]
+        wanted = {tree / path.relative_to(root): read_file(path) or b"" for path in above}
         for path, content in (wanted | {place / name: content for name, content in rules.items()}).items():
             # The folder is ours alone, and no name leads out of it.
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
+        place.mkdir(parents=True, exist_ok=True)
         # A name may begin with a sign that means something to git.
         given = b"\0".join(os.fsencode(f"./{name}") for name in names)
         words = ("check-ignore", "-z", "--no-index", "--stdin")
@@ -189,15 +200,14 @@ def _names(top: Path, interrupt: Interrupt | None, depth: int = 0) -> Iterator[s
 
 def _listed(top: Path, interrupt: Interrupt | None) -> list[str]:
     repository = find_repository(top)
-    everything = (*_LISTED, "--others")
     with Git(interrupt=interrupt, advice=ADVICE) as git:
         if repository is not None:
             with borrowed(repository) as seen:
-                found = git.run(*everything, "--cached", cwd=top, git_dir=seen, work_tree=repository.top)
+                found = git.run(*_LISTED, "--cached", cwd=top, git_dir=seen, work_tree=repository.top)
         else:
             with own_directory("hermes-ignored-") as seen:
                 _write_ignoring(seen, top)
-                found = git.run(*everything, cwd=top, git_dir=seen, work_tree=top)
+                found = git.run(*_LISTED, cwd=top, git_dir=seen, work_tree=top)
     return [os.fsdecode(name) for name in found.split(b"\0") if name]
 
 
@@ -205,10 +215,6 @@ def _write_ignoring(git_dir: Path, top: Path) -> None:
     """An empty repository that ignores what that of `top` does, and what the user ignores everywhere."""
     write_repository(git_dir)
     (git_dir / "info" / "exclude").write_bytes(excluded(find_repository(top)))
-
-
-def _read(path: Path) -> bytes:
-    return read_file(path) or b""
 
 
 def _facts(path: Path) -> os.stat_result | None:
@@ -229,13 +235,6 @@ def _leads_within(link: Path, top: Path) -> str:
     return target if inside and not target.startswith("/") else ""
 
 
-def _is_plain(folder: Path, known: dict[Path, bool]) -> bool:
-    """Whether no link leads to the folder."""
-    if folder not in known:
-        known[folder] = os.path.realpath(folder) == str(folder)
-    return known[folder]
-
-
 # What the person is told of a copy while it is made, and of what is left out.
 
 MEGABYTE = 1024 * 1024
@@ -253,7 +252,7 @@ def left_there(names: Sequence[str], odd: Collection[str], where: str) -> Sequen
     """
     kinds = (
         ([name for name in names if name in odd], "links, or no files"),
-        ([name for name in names if name not in odd], "too large, or cannot be read there"),
+        ([name for name in names if name not in odd], "too large, have odd names, or cannot be read there"),
     )
     return [
         f"Not brought back from {where}, as they are {why}: {', '.join(sorted(some)[:_MOST_NAMED])}."
@@ -274,35 +273,18 @@ def held_back(chosen: Chosen) -> str:
         f"{len(names)} {what} ({', '.join(names[:_FEW])}{', …' if len(names) > _FEW else ''})"
         for names, what in (
             (chosen.kept_back, "of what holds secrets or may not be read"),
-            (chosen.odd, "links that lead out of it, or no files"),
+            (chosen.odd, "links that lead out of it, oddly named, or no files"),
         )
         if names
     ]
     return f"Of the workspace these were not copied: {'; '.join(parts)}." if parts else ""
 
 
-def progress(tell: Tell, file: Path) -> Callable[[int], None]:
-    """Tells how far a stream is, each tenth of one that is not small."""
-    size, told = file.stat().st_size, 0
-
-    def on_sent(sent: int) -> None:
-        nonlocal told
-        tenth = 10 * sent // max(size, 1)
-        if size > 2 * MEGABYTE and tenth > told:
-            told = tenth
-            tell(f"{sent / MEGABYTE:.1f} of {size / MEGABYTE:.1f} MB were sent.\n")
-
-    return on_sent
-
-
-# The workspace as one compressed stream, kept here as it was sent.
-
-log = logging.getLogger(__name__)
+# The workspace as one compressed stream.
 
 _READ = os.O_RDONLY | O_NONBLOCK | O_NOCTTY
 _EXECUTABLE, _PLAIN = 0o755, 0o644
-PART = ".part"
-"""How the name of a stream ends that is not whole yet."""
+_PIECE = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,14 +292,26 @@ class Packed:
     """A stream that was made.
 
     Attributes:
-        file: where it is.
-        digest: the hash of all of it.
+        stream: all of it; it is gone when it is closed.
+        digest: its hash.
+        size: in bytes.
         tree: the files in it, as they were when they were read.
     """
 
-    file: Path
+    stream: IO[bytes]
     digest: str
+    size: int
     tree: Tree
+
+    def send(self, write: Callable[[bytes], object], tell: Tell) -> None:
+        """Write it, and tell how far it is each tenth of one that is not small."""
+        sent = told = 0
+        while data := self.stream.read(_PIECE):
+            write(data)
+            sent += len(data)
+            if self.size > 2 * MEGABYTE and (tenth := 10 * sent // self.size) > told:
+                told = tenth
+                tell(f"{sent / MEGABYTE:.1f} of {self.size / MEGABYTE:.1f} MB were sent.\n")
 
 
 def read_here(path: Path) -> tuple[bytes, bool] | None:
@@ -334,12 +328,10 @@ def read_here(path: Path) -> tuple[bytes, bool] | None:
         return stream.read(), bool(facts.st_mode & stat.S_IXUSR)
 
 
-def is_file_here(path: Path) -> bool:
-    """Whether a regular file is there, also one that cannot be read."""
-    try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
-    except OSError:
-        return False
+def is_gone(path: Path, fact: Fact) -> bool:
+    """Whether what was `fact` is none of its kind any more; one that cannot be read is there."""
+    facts = _facts(path)
+    return facts is None or not (stat.S_ISLNK if fact.is_link else stat.S_ISREG)(facts.st_mode)
 
 
 def fact_here(path: Path) -> Fact | None:
@@ -350,81 +342,42 @@ def fact_here(path: Path) -> Fact | None:
 
 def pack(
     top: Path,
-    names: Iterable[str],
-    file: Path,
-    *,
-    links: Mapping[str, str],
+    wanted: Mapping[str, Fact | None],
+    into: IO[bytes],
     notes: Mapping[str, bytes],
     interrupt: Interrupt | None = None,
 ) -> Packed:
-    """Make the stream of these files of `top`; what has gone meanwhile is not in it.
+    """Make the stream of these files and links of `top`; what has gone meanwhile is not in it.
 
     Args:
+        wanted: what is a link there goes as one, everything else is looked at.
         notes: files of ours that go first, by name.
 
     Raises:
         OSError: it cannot be written. ToolInterrupted: it was ended.
     """
-    part = file.with_suffix(PART)
-    try:
-        with (
-            part.open("wb") as raw,
-            tarfile.open(fileobj=raw, mode="w:gz", compresslevel=6, format=tarfile.GNU_FORMAT) as archive,
-        ):
-            for name, content in notes.items():
-                _add(archive, name, content, executable=False)
-            tree = _add_files(archive, top, names, interrupt)
-            for name, target in links.items():
-                _add_link(archive, name, target)
-        part.rename(file)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    with file.open("rb") as stream:
-        return Packed(file, hashlib.file_digest(stream, "sha256").hexdigest(), tree)
-
-
-def sent_before(files: Iterable[Path], names: Mapping[str, str]) -> dict[str, bytes]:
-    """What files were when they were sent.
-
-    Args:
-        files: the streams in which they may be.
-        names: the hash of each content that is looked for.
-    """
-    found: dict[str, bytes] = {}
-    for file in files:
-        try:
-            with tarfile.open(file, "r:gz") as archive:
-                _take(archive, names, found)
-        except (OSError, EOFError, zlib.error, tarfile.TarError):
-            log.warning("what was sent is not whole any more in %s", file, exc_info=True)
-    return found
-
-
-def _take(archive: tarfile.TarFile, names: Mapping[str, str], found: dict[str, bytes]) -> None:
-    for entry in archive:
-        name = entry.name.removeprefix("./")
-        if name in names and name not in found and (stream := archive.extractfile(entry)) is not None:
-            content = stream.read()
-            if digest_of(content) == names[name]:
-                found[name] = content
-
-
-def _add_files(archive: tarfile.TarFile, top: Path, names: Iterable[str], interrupt: Interrupt | None) -> Tree:
     tree: dict[str, Fact] = {}
-    for name in names:
-        if interrupt is not None and interrupt.is_set():
-            raise ToolInterrupted
-        if (found := read_here(top / name)) is not None:
-            _add(archive, name, *found)
-            tree[name] = Fact(digest_of(found[0]), found[1])
-    return tree
-
-
-def _add_link(archive: tarfile.TarFile, name: str, target: str) -> None:
-    entry = tarfile.TarInfo(f"./{name}")
-    entry.type, entry.linkname = tarfile.SYMTYPE, target
-    archive.addfile(entry)
+    with tarfile.open(fileobj=into, mode="w:gz", compresslevel=6, format=tarfile.GNU_FORMAT) as archive:
+        for name, content in notes.items():
+            _add(archive, name, content, executable=False)
+        for name, fact in wanted.items():
+            if interrupt is not None and interrupt.is_set():
+                raise ToolInterrupted
+            if fact is not None and fact.is_link:
+                entry = tarfile.TarInfo(f"./{name}")
+                entry.type, entry.linkname = tarfile.SYMTYPE, fact.digest.removeprefix(_LINK)
+                archive.addfile(entry)
+                tree[name] = fact
+            elif (found := read_here(top / name)) is not None:
+                _add(archive, name, *found)
+                tree[name] = Fact(digest_of(found[0]), found[1])
+    size = into.tell()
+    into.seek(0)
+    digest = hashlib.sha256()
+    while data := into.read(_PIECE):
+        digest.update(data)
+    into.seek(0)
+    return Packed(into, digest.hexdigest(), size, tree)
 
 
 def _add(archive: tarfile.TarFile, name: str, content: bytes, executable: bool) -> None:

@@ -22,7 +22,7 @@ from agent_core.remote.pull import (
     AgreedAlready,
     Returned,
     bring_back,
-    keep_as_patches,
+    keep_aside,
     kept_news,
     make_executable,
     news_of,
@@ -245,13 +245,12 @@ class SessionCopy:
         words = [f"{word}." for word in done.words[:_MOST_NAMED]]
         if len(done.words) > _MOST_NAMED:
             words.append(f"And {len(done.words) - _MOST_NAMED} more.")
-        kept = keep_as_patches(self.copy, done.kept)
-        if kept is not None:
+        if done.kept:
+            words.append(str(keep_aside(self.copy, done.kept)))
             self.copy.keep_apart(done.kept)
-            words.append(f"What was not made here is kept for a week; this makes it: {kept[1]}")
         if done.executable and not done.is_cut:
             words += self._made_executable(done, session, card, token)
-        self._say(card.callbacks, words)
+        self._say(card.callbacks, [word for word in words if word])
         if done.is_cut:
             raise ToolInterrupted
         card.end(_result(done, changes, words))
@@ -260,10 +259,10 @@ class SessionCopy:
         approvals = session.for_another(session.asker, rules=rules_for(self.rules))
         gate = Gate(approvals, card.call_id, token, lambda _: None, on_note=lambda text: card.say(f"[{text}]\n"))
         try:
-            return make_executable(self.copy, done.executable, gate)
+            return [make_executable(self.copy, done.executable, gate)]
         except ToolInterrupted:
             done.is_cut = True
-            return [not_executable([change.name for change in done.executable])]
+            return [not_executable(done.executable)]
 
     def _is_agreed(self, path: Path, content: bytes) -> bool:
         if not path.is_relative_to(self.copy.top):
@@ -337,7 +336,7 @@ class RescueOfCopies:
         try:
             if not store.load().is_whole:
                 return  # another process has saved it meanwhile
-            copy = FarCopy(Path(state.top), lambda _: place, store, lambda _: False)
+            copy = FarCopy(Path(state.top), place, store, lambda _: False)
             changes, words = copy.changes(token, _MOST_SAVED) if state.both else ((), ())
             if (news := kept_news(copy, changes, words, _WHY)) is not None:
                 self.tell(state.session, news)
@@ -402,7 +401,7 @@ def session_copy(
 
     copy = FarCopy(
         here.roots[0],
-        lambda each: Place(root, each, elsewhere.where, begin),
+        Place(root, "", elsewhere.where, begin),
         Store(directory / _file_name(session_id)),
         may_read,
         Limits(settings.sync_files, settings.sync_megabytes * MEGABYTE),

@@ -118,7 +118,7 @@ async def test_what_is_refused_stays_there_is_kept_as_a_patch_and_not_asked_abou
     editor.on_permission = asking(asked, reject)
     await editor.prompt(session, "run echo new > f.txt")
     assert (workspace / "f.txt").read_text() == "old\n"
-    told = re.search(r"this makes it: (git -C .*\.patch)", editor.text(session))
+    told = re.search(r"this makes it here: `(git -C .*\.patch)`", editor.text(session))
     assert told is not None
     await editor.prompt(session, "run cat f.txt")
     assert len(asked) == 1
@@ -128,7 +128,7 @@ async def test_what_is_refused_stays_there_is_kept_as_a_patch_and_not_asked_abou
     assert len(asked) == 2
 
 
-async def test_what_both_sides_have_changed_is_left_alone_and_kept_as_a_patch(
+async def test_what_both_sides_have_changed_is_left_alone_and_kept_as_it_is_there(
     engine: FakeEngine, start: EditorFactory, home: Path, workspace: Path, there: Path
 ) -> None:
     (workspace / "f.txt").write_text("one\ntwo\nthree\n")
@@ -138,8 +138,9 @@ async def test_what_both_sides_have_changed_is_left_alone_and_kept_as_a_patch(
     await editor.prompt(session, f"run echo four >> f.txt; sed -i 's/one/1/' {workspace}/f.txt")
     assert (workspace / "f.txt").read_text() == "1\ntwo\nthree\n"
     assert "f.txt was changed on both sides" in editor.text(session)
-    patches = list((Path.home() / ".cache").rglob("*.patch"))
-    assert [line for line in patches[0].read_text().splitlines() if line.startswith("+")][-1] == "+four"
+    told = re.search(r"kept as it is there, for a week: (\S*)\.", editor.text(session))
+    assert told is not None
+    assert Path(told[1], "f.txt").read_text() == "one\ntwo\nthree\nfour\n"
     await editor.prompt(session, "run cat f.txt")
     assert (there / "f.txt").read_text() == "one\ntwo\nthree\nfour\n"
 

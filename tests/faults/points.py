@@ -132,7 +132,7 @@ _FAR = "agent_core.remote"
 _STATE = "copy.json"
 
 FAR = {
-    "far copy: it is being packed": _at("a far copy", f"{_FAR}.select:_add_files", "after"),
+    "far copy: it is being packed": _at("a far copy", f"{_FAR}.select:pack", "after"),
     "far copy: nothing is sent yet": _at("a far copy", f"{_FAR}.remote_dir:Place.put_first"),
     "far copy: it is made, and not noted": _at("a far copy", f"{_FAR}.remote_dir:Place.put_first", "after"),
     "far copy: before what is known of it gets its name": _at("a far copy", "os.replace", path=_STATE, nth=2),
@@ -145,7 +145,7 @@ FAR = {
     "far copy: the first change is back": _at("changes of a far copy", f"{_FAR}.pull:_brought", "after"),
     "far copy: all are back, not noted": _at("changes of a far copy", f"{_FAR}.copy:FarCopy.save"),
     "far copy: all are back": _at("changes of a far copy", f"{_FAR}.copy:FarCopy.save", "after"),
-    "far copy: before refused changes are kept": _at("a no to a far copy", f"{_FAR}.session_copy:keep_as_patches"),
+    "far copy: before refused changes are kept": _at("a no to a far copy", f"{_FAR}.session_copy:keep_aside"),
     "far copy: within the patches": _at("a no to a far copy", "open", path=".patch", writing=True),
     "far copy: refused changes are kept": _at("a no to a far copy", f"{_FAR}.pull:write_rest", "after"),
     "far copy: at the session's end": _at("the end of a far copy", f"{_FAR}.session_copy:SessionCopy._keep_rest"),

@@ -47,7 +47,7 @@ class CopyBench:
         """The copy as a later process has it."""
         return FarCopy(
             self.here,
-            lambda each: Place(self.there, each, self.where, self._begin),
+            Place(self.there, "", self.where, self._begin),
             Store(self.folder / "state"),
             self._may_read,
             self.limits,

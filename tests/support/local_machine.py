@@ -29,6 +29,9 @@ class LocalMachine:
     def why(self, complaint: str) -> str:
         return f"It could not be reached: {complaint}"
 
+    def never_started(self, complaint: str, /) -> bool:
+        return False
+
     def close(self) -> None:
         return
 

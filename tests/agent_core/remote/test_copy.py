@@ -1,7 +1,6 @@
 """A workspace and its copy: what goes there, what comes back, and what becomes of both in trouble."""
 
 import os
-import time
 
 import pytest
 
@@ -311,7 +310,7 @@ def test_the_next_process_goes_on_with_a_copy_that_is_still_there(bench):
     (bench.there / "f").write_text("2\n")
     bench.restart()
     assert bench.renew() == []
-    assert bench.back().brought == {"f": b"2\n"}
+    assert bench.back().brought == ["f"]
     assert (bench.here / "f").read_text() == "2\n"
 
 
@@ -336,6 +335,17 @@ def test_two_processes_do_not_work_with_one_copy(bench):
     other = bench.another()
     with pytest.raises(CommandError, match="Another process"):
         other.renew(bench.said.append, CancelToken())
+
+
+def test_names_that_no_line_tells_stay_where_they_are_and_are_named(bench):
+    bench.write(**{"a\\b": "x", "plain": "x"})
+    (words,) = bench.renew()
+    assert "a\\b" in words
+    bench.run_there("echo >'c\\d'; echo >'e\nf'")
+    found, words = bench.copy.changes(CancelToken(), 500)
+    assert found == []
+    assert "odd names, or cannot be read there: c\\d, e\nf." in words[0]
+    assert bench.names_there() == {"plain", "c\\d", "e\nf"}
 
 
 @each("name", ["a", "a/b", ".gitignore", "a b", "..a", "a.git", "git", ".github/x", "-a", "a\nb"])
@@ -364,25 +374,6 @@ def test_what_was_not_brought_back_comes_again_until_it_is_kept(bench):
     bench.copy.keep_apart(bench.back().kept)
     bench.restart()
     assert bench.changes() == {}
-
-
-def test_half_a_stream_of_a_process_that_was_killed_goes_with_the_next_one(bench):
-    bench.write(f="1\n")
-    half = bench.copy.store.directory / "sent-000007.tar.part"
-    half.parent.mkdir(parents=True)
-    half.write_bytes(b"half")
-    bench.renew()
-    assert not half.exists()
-
-
-def test_half_a_stream_that_nobody_goes_on_with_goes_after_a_day(tmp_path):
-    for session, age in (("old", 2 * 86_400), ("new", 3_600)):
-        half = tmp_path / "states" / session / "sent-000001.tar.part"
-        half.parent.mkdir(parents=True)
-        half.write_bytes(b"half")
-        os.utime(half, (time.time() - age, time.time() - age))
-    tidy_states(tmp_path / "states")
-    assert [half.parent.name for half in (tmp_path / "states").rglob("*.part")] == ["new"]
 
 
 def test_what_was_kept_goes_after_a_week(bench, tmp_path):

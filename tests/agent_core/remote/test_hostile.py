@@ -10,7 +10,7 @@ import zlib
 import pytest
 
 from agent_core.cancel import CancelToken
-from agent_core.remote.remote_dir import contents, unzipped
+from agent_core.remote.remote_dir import Unzipped, contents
 from agent_core.remote.select import digest_of
 from tests.support.each import each
 from tests.support.far_copies import CopyBench
@@ -35,7 +35,7 @@ class Liar:
     def __init__(self, bench: CopyBench) -> None:
         self._folder = bench.folder
         self.files: dict[str, bytes] = {}
-        self.odd: list[str] = []
+        self.links: list[str] = []
         self.members: list[tarfile.TarInfo] | None = None
         bench.twist = self._answer
 
@@ -49,10 +49,10 @@ class Liar:
 
     def _told(self, token: str) -> bytes:
         names = b"".join(f"./{name}\0".encode() for name in self.files)
-        odd = b"".join(f"./{name}\0".encode() for name in self.odd)
+        links = b"".join(f"./{name}\0/etc/passwd\0".encode() for name in self.links)
         lines = b"".join(f"{digest_of(data)}  ./{name}\n".encode() for name, data in self.files.items())
         part = f"\0{token}\0".encode()
-        return gzip.compress(part.join((names, b"", odd, b"", lines, b"", b"end")))
+        return gzip.compress(part.join((names, b"", links, b"", lines, b"end")))
 
     def _archive(self) -> bytes:
         held = io.BytesIO()
@@ -161,14 +161,14 @@ def test_nothing_is_written_through_a_link_of_this_machine(bench, liar, tmp_path
     liar.files = {"f": EVIL, "folder/x": EVIL, "dangling": EVIL, "f/x": EVIL}
     done = bench.back()
     assert {path.name: path.read_text() for path in (tmp_path / "outside").iterdir()} == {"f": "1\n"}
-    assert done.brought == {}
+    assert done.brought == []
     bench.copy.settle("folder/x", None)
     assert "is behind a link here" in bench.back(gated(bench, mode="dont_ask")).words[0]
     assert not (tmp_path / "outside" / "x").exists()
 
 
 def test_a_file_that_became_a_link_there_is_told_and_not_removed_here(bench, liar):
-    liar.files, liar.odd = {}, ["f"]
+    liar.files, liar.links = {}, ["f"]
     done = bench.back()
     assert "links, or no files: f" in done.words[0]
     assert (bench.here / "f").read_text() == "1\n"
@@ -202,7 +202,7 @@ def test_what_others_run_later_is_asked_about_also_where_edits_are_not(name, tmp
     liar = Liar(bench)
     liar.files = {name: EVIL, "plain": b"x"}
     done = bench.back(gated(bench, mode="accept_edits"))
-    assert done.brought == {"plain": b"x"}
+    assert done.brought == ["plain"]
     assert not (bench.here / name).exists()
 
 
@@ -222,7 +222,7 @@ def test_a_stream_that_is_not_whole_changes_nothing(stream, tmp_path_factory):
 
 def test_a_bomb_is_not_unpacked():
     with pytest.raises(CommandError, match="More than 1 MB"):
-        list(unzipped(io.BytesIO(gzip.compress(bytes(8 * 1024 * 1024))), 1024 * 1024))
+        Unzipped(io.BytesIO(gzip.compress(bytes(8 * 1024 * 1024))), 1024 * 1024).read(8 * 1024 * 1024)
 
 
 def test_one_file_takes_no_more_room_than_it_may():

@@ -12,7 +12,6 @@ import importlib
 import importlib.util
 import logging
 import os
-import queue
 import select
 import signal
 import socket
@@ -20,10 +19,10 @@ import string
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from tools.environments.backends import Elsewhere, Rescue, Wanted
 from tools.environments.child_env import bare_environment
@@ -45,6 +44,41 @@ from tools.light_dataclass import dataclass
 # What a service has to offer so that sessions can work in its sandboxes. Its SDK stays behind these few calls.
 # All of them block, may be called from several threads, and may raise whatever the SDK raises.
 
+_MEGABYTES_OF_A_GIGABYTE = 1024
+_LIFETIME = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """On which a service makes sandboxes.
+
+    Attributes:
+        image: '' for the service's own.
+        lifetime: seconds after which a sandbox ends in any case.
+        cpus: processors; `memory` in megabytes. None: as the service has it.
+    """
+
+    image: str = ""
+    has_network: bool = False
+    lifetime: int = _LIFETIME
+    cpus: float | None = None
+    memory: int | None = None
+
+    @property
+    def minutes(self) -> int:
+        """The lifetime, rounded up."""
+        return -(-self.lifetime // 60)
+
+    @property
+    def whole_cpus(self) -> int | None:
+        """Processors for a service that knows only whole ones."""
+        return None if self.cpus is None else max(1, round(self.cpus))
+
+    @property
+    def gigabytes(self) -> int | None:
+        """Memory for a service that knows only these, rounded up."""
+        return None if self.memory is None else -(-self.memory // _MEGABYTES_OF_A_GIGABYTE)
+
 
 @dataclass(frozen=True, slots=True)
 class Size:
@@ -52,6 +86,9 @@ class Size:
 
     rows: int
     columns: int
+
+
+_SIZE, _PLAIN_SIZE = Size(40, 120), Size(24, 120)
 
 
 class Wire(Protocol):
@@ -74,13 +111,28 @@ class Wire(Protocol):
         ...
 
 
-class Sandbox(Protocol):
-    """One that was made for a session."""
+class Terminal(Protocol):
+    """A program at a terminal in a sandbox."""
 
-    @property
-    def name(self) -> str:
-        """As `Cloud.make` was told it."""
+    def read(self) -> bytes:
+        """What it prints next; empty at its end."""
         ...
+
+    def write(self, data: bytes) -> None:
+        """Type."""
+        ...
+
+    def kill(self) -> None:
+        """End it."""
+        ...
+
+
+class Sandbox:
+    """One that was made for a session; `made` is the SDK's. A service has `opened`, or a `start` of its own."""
+
+    def __init__(self, name: str, made: Any) -> None:
+        self.name = name
+        self.made = made
 
     def start(self, script: str, terminal: Size | None) -> Wire:
         """Start a script of POSIX shell.
@@ -88,31 +140,82 @@ class Sandbox(Protocol):
         Args:
             terminal: its input and output are a terminal of that size; None: they are no terminal to it.
         """
-        ...
+        token = new_token()
+        opened = self.opened(_first_program(token), terminal or _PLAIN_SIZE)
+        return TerminalWire(opened, token, script, terminal)
+
+    def opened(self, script: str, size: Size) -> Terminal:
+        """Start a script at a terminal; no single quote stands in it."""
+        raise NotImplementedError
 
     def end(self) -> None:
         """Remove it, with all that is in it."""
-        ...
+        raise NotImplementedError
 
 
-class Cloud(Protocol):
+class Cloud:
     """A service.
 
+    Raises:
+        CommandError: its SDK is not installed.
+
     Attributes:
+        backend: its name in the settings.
+        sdk: the module of its SDK, loaded when it is first used.
         title: what people call it.
         sign_in: how one signs in to it, to complete "Sign in: …".
     """
 
-    title: str
-    sign_in: str
+    backend: ClassVar[str]
+    sdk_name: ClassVar[str]
+    title: ClassVar[str]
+    sign_in: ClassVar[str]
+
+    def __init__(self, terms: Terms) -> None:
+        # Loading it takes a second.
+        if importlib.util.find_spec(self.sdk_name.partition(".")[0]) is None:
+            raise CommandError(
+                f"terminal.backend is {self.backend}, and the SDK of that service is not installed. Install it with: "
+                f"{install_line(self.backend)}"
+            )
+        self.terms = terms
+
+    @property
+    def sdk(self) -> Any:
+        """The SDK."""
+        return importlib.import_module(self.sdk_name)
 
     def make(self, name: str) -> Sandbox:
         """Make a sandbox and wait until it runs. It ends by itself once its time is up."""
-        ...
+        raise NotImplementedError
 
     def named(self, prefix: str) -> Iterator[Sandbox]:
         """The sandboxes that there are whose names begin so."""
-        ...
+        raise NotImplementedError
+
+
+def cloud_backend(make: type[Cloud]) -> Callable[[Wanted], Elsewhere]:
+    """The factory of a service's backend."""
+
+    def factory(wanted: Wanted) -> Elsewhere:
+        options = wanted.options
+        terms = Terms(
+            image=str(options.get(f"{make.backend}_image") or ""),
+            has_network=options.get("container_network") == "open",
+            lifetime=int(options.get("container_lifetime") or _LIFETIME),
+            cpus=options.get("container_cpu"),
+            memory=options.get("container_memory"),
+        )
+        return with_places_there(
+            make.backend,
+            side_of(CloudMachine(make(terms), wanted.rescue), wanted),
+            wanted,
+            f"it runs in a sandbox of {make.title}, whose walls are the service's and not this program's",
+            start=str(options.get("cwd") or ""),
+            note=experimental(make.backend, "the service"),
+        )
+
+    return factory
 
 
 # A program on this machine whose streams are those of a script in a sandbox, which only an SDK can reach.
@@ -154,21 +257,14 @@ def relay(wire: Wire, streams: Streams) -> subprocess.Popen[bytes]:
     Where the connection breaks off it ends by a signal.
 
     Raises:
-        OSError: it could not be started.
+        CommandError: it could not be started.
     """
     near, far = socket.socketpair()
     try:
         with far:
-            process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _PROGRAM, str(far.fileno())],
-                stdin=streams.stdin,
-                stdout=streams.stdout,
-                stderr=streams.stderr,
-                pass_fds=(far.fileno(),),
-                env=bare_environment(os.environ),
-                start_new_session=True,
-            )
-    except OSError:
+            words = [sys.executable, "-I", "-S", "-c", _PROGRAM, str(far.fileno())]
+            process = streams.popen(words, bare_environment(os.environ), (far.fileno(),))
+    except CommandError:
         near.close()
         raise
     threading.Thread(target=_carry, args=(wire, near, process), name="a script in a sandbox", daemon=True).start()
@@ -181,12 +277,10 @@ def _carry(wire: Wire, near: socket.socket, process: subprocess.Popen[bytes]) ->
     try:
         for chunk in wire.chunks():
             near.sendall(chunk)
-    except OSError as problem:
-        log.debug("a script in a sandbox ended early: %s", problem)
-        _break(process)
     except Exception as problem:  # noqa: BLE001 - whatever the SDK raises, the connection is over
         log.info("the connection to a script in a sandbox broke off: %r", problem)
-        _break(process)
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signal.SIGKILL)
     finally:
         with contextlib.suppress(OSError):
             near.shutdown(socket.SHUT_RDWR)
@@ -210,14 +304,7 @@ def _give(wire: Wire, near: socket.socket) -> None:
     _quietly(wire.kill)
 
 
-def _break(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        process.send_signal(signal.SIGKILL)
-
-
-def _quietly(end: object) -> None:
-    if not callable(end):
-        return
+def _quietly(end: Callable[[], None]) -> None:
     try:
         end()
     except Exception as problem:  # noqa: BLE001 - whatever the SDK raises, there is nobody to tell
@@ -229,7 +316,6 @@ def _quietly(end: object) -> None:
 _REMOVAL_SECONDS = 8.0
 _RESCUE_SECONDS = 60.0
 _LONGEST_WORDS = 300
-_SIZE = Size(40, 120)
 _NO_SIGN_IN = ("auth", "credential", "token", "api key", "api_key", "unauthorized", "forbidden", "401", "403")
 
 
@@ -276,6 +362,10 @@ class CloudMachine:
         said = f" It said: {' '.join(complaint.split())[-_LONGEST_WORDS:]}" if complaint.strip() else ""
         return f"{self.name} was made, and ran no script: it needs sh, stty and mkfifo, as most images have.{said}"
 
+    def never_started(self, _complaint: str, /) -> bool:
+        """Nothing tells."""
+        return False
+
     def close(self) -> None:
         """Remove the sandbox. If that takes longer than a moment, it goes on as long as this process does."""
         with self._lock:
@@ -308,9 +398,9 @@ class CloudMachine:
             raise self._failed("start a command", problem) from problem
         try:
             return relay(wire, streams)
-        except OSError as problem:
+        except CommandError:
             wire.kill()
-            raise CommandError(f"Could not start a program for {self.name}: {problem.strerror}.") from problem
+            raise
 
     def _failed(self, doing: str, problem: Exception) -> CommandError:
         words = " ".join(str(problem).split())[:_LONGEST_WORDS] or type(problem).__name__
@@ -332,17 +422,13 @@ class CloudMachine:
 
         return threading.Thread(target=remove, name="end of a sandbox", daemon=True)
 
-    def _save(self, sandbox: Sandbox) -> None:
-        """What a killed process has left in it, and nobody has brought back."""
-        if self._rescue is not None:
-            self._rescue.save(self.name, partial(_within, sandbox))
-
     def _remove_leftovers(self) -> None:
         """Remove the sandboxes of processes of this machine's that are gone."""
         try:
             for sandbox in self._cloud.named(own_prefix()):
                 if is_left(sandbox.name):
-                    self._save(sandbox)
+                    if self._rescue is not None:
+                        self._rescue.save(self.name, partial(_within, sandbox))
                     log.info("the sandbox %s of a process that is gone is removed", sandbox.name)
                     sandbox.end()
         except Exception:
@@ -370,95 +456,6 @@ def _size_of(streams: Streams) -> Size:
     return Size(size.lines or _SIZE.rows, size.columns or _SIZE.columns)
 
 
-# What the backends of all services have in common.
-
-_MEGABYTES_OF_A_GIGABYTE = 1024
-_LIFETIME = 3600
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """On which a service makes sandboxes.
-
-    Attributes:
-        image: '' for the service's own.
-        lifetime: seconds after which a sandbox ends in any case.
-        cpus: processors; `memory` in megabytes. None: as the service has it.
-    """
-
-    image: str = ""
-    has_network: bool = False
-    lifetime: int = _LIFETIME
-    cpus: float | None = None
-    memory: int | None = None
-
-    @property
-    def minutes(self) -> int:
-        """The lifetime, rounded up."""
-        return -(-self.lifetime // 60)
-
-    @property
-    def whole_cpus(self) -> int | None:
-        """Processors for a service that knows only whole ones."""
-        return None if self.cpus is None else max(1, round(self.cpus))
-
-    @property
-    def gigabytes(self) -> int | None:
-        """Memory for a service that knows only these, rounded up."""
-        return None if self.memory is None else -(-self.memory // _MEGABYTES_OF_A_GIGABYTE)
-
-
-def terms_of(options: Mapping[str, Any], backend: str) -> Terms:
-    """What the settings say."""
-    return Terms(
-        image=str(options.get(f"{backend}_image") or ""),
-        has_network=options.get("container_network") == "open",
-        lifetime=int(options.get("container_lifetime") or _LIFETIME),
-        cpus=options.get("container_cpu"),
-        memory=options.get("container_memory"),
-    )
-
-
-def cloud_backend(backend: str, make: Callable[[Terms], Cloud]) -> Callable[[Wanted], Elsewhere]:
-    """The factory of a backend.
-
-    Args:
-        make: of the service. Raises CommandError where its SDK is not installed.
-    """
-
-    def factory(wanted: Wanted) -> Elsewhere:
-        cloud = make(terms_of(wanted.options, backend))
-        side = side_of(CloudMachine(cloud, wanted.rescue), wanted)
-        return with_places_there(
-            backend,
-            side,
-            wanted,
-            f"it runs in a sandbox of {cloud.title}, whose walls are the service's and not this program's",
-            start=str(wanted.options.get("cwd") or ""),
-            note=experimental(backend, "the service"),
-        )
-
-    return factory
-
-
-def need(module: str, backend: str) -> None:
-    """See that an SDK is installed, without the second that it takes to load.
-
-    Raises:
-        CommandError: it is not.
-    """
-    if importlib.util.find_spec(module) is None:
-        raise CommandError(
-            f"terminal.backend is {backend}, and the SDK of that service is not installed. Install it with: "
-            f"{install_line(backend)}"
-        )
-
-
-def loaded(module: str) -> Any:
-    """An SDK, or a module of it, loaded when it is first used."""
-    return importlib.import_module(module)
-
-
 # A script's plain bytes over a service that has only terminals for programs that read.
 # The terminal is made raw; then a line with what is to be run is sent. A terminal has no end of input: so input goes
 # as lines of text, which a loop of shell there decodes; one line says that there is no more, and one that the script
@@ -471,7 +468,6 @@ _END_OF_INPUT, _KILL = b".\n", b"!\n"
 _KILL_SECONDS = 2.0
 # In no text: so hardly any output is held back because it could be the mark.
 _BEFORE_END = b"\xf5"
-_HELD_SECONDS = 0.2
 _PLAIN = frozenset(string.ascii_letters + string.digits + string.punctuation + " ") - {"\\"}
 # It may be typed at some shell's prompt, and be echoed: so no quote or backslash is in it, and its mark is in halves.
 _FIRST = 'stty raw -echo; printf %s%s {half} {other}; IFS= read -r l; eval "$(printf %b "$l")"'
@@ -498,28 +494,11 @@ kill -KILL $p; printf '\\365%s%s' {half} {other}
 _AT_TERMINAL = "stty sane rows {rows} cols {columns} 2>/dev/null\n{script}"
 
 
-class Terminal(Protocol):
-    """A program at a terminal in a sandbox; as `Wire`, all calls may raise what the SDK raises."""
-
-    def read(self) -> bytes:
-        """What it prints next; empty at its end."""
-        ...
-
-    def write(self, data: bytes) -> None:
-        """Type."""
-        ...
-
-    def kill(self) -> None:
-        """End it."""
-        ...
-
-
 class BrokenOff(OSError):
     """The terminal ended before the script."""
 
 
-def first_program(token: str) -> str:
-    """What is to run first at the terminal, as text for any shell's single quotes; `token` goes to `TerminalWire`."""
+def _first_program(token: str) -> str:
     half, other = _halves(token)
     return _FIRST.format(half=half, other=other)
 
@@ -528,7 +507,7 @@ class TerminalWire:
     """Implements `Wire`.
 
     Args:
-        opened: where `first_program` with the same token was started.
+        opened: where `_first_program` with the same token was started.
         size: the script is to have the terminal; None: plain bytes.
     """
 
@@ -544,13 +523,26 @@ class TerminalWire:
     def chunks(self) -> Iterator[bytes]:
         """What the script prints."""
         try:
-            begun = self._begun()
-        except BaseException:
-            self._over.set()
-            raise
+            held = self._begun()
         finally:
             self._ready.set()
-        yield from self._printed(begun)
+        if self._size is not None:
+            while held := held or self._read():
+                yield held
+                held = b""
+            return
+        end = _BEFORE_END + self._end.encode()
+        while end not in held:
+            keep = overlap(held, end)
+            if len(held) > keep:
+                yield held[: len(held) - keep]
+                held = held[len(held) - keep :]
+            if not (data := self._read()):
+                raise BrokenOff("the terminal there ended before the script did")
+            held += data
+        self._over.set()
+        if last := held.partition(end)[0]:
+            yield last
 
     def send(self, data: bytes) -> None:
         """Give it input."""
@@ -583,53 +575,22 @@ class TerminalWire:
         """Wait for the mark, and send what is to run; returns what came behind it."""
         seen = b""
         while self._mark not in seen:
-            data = self._terminal.read()
+            data = self._read()
             if not data or len(seen) > _MOST_GREETING:
                 raise BrokenOff(f"the terminal there did not begin as expected: {seen[-300:]!r}")
             seen += data
         self._terminal.write(line_of(self._script))
         return seen.partition(self._mark)[2]
 
-    def _printed(self, held: bytes) -> Iterator[bytes]:
-        if self._size is not None:
-            if held:
-                yield held
-            while data := self._terminal.read():
-                yield data
-            return
-        came: queue.SimpleQueue[bytes | Exception] = queue.SimpleQueue()
-        threading.Thread(target=self._read_into, args=(came,), name="output of a script", daemon=True).start()
-        end = _BEFORE_END + self._end.encode()
-        while end not in held:
-            keep = overlap(held, end)
-            if len(held) > keep:
-                yield held[: len(held) - keep]
-                held = held[len(held) - keep :]
-            try:
-                next_one = came.get(timeout=_HELD_SECONDS if held else None)
-            except queue.Empty:
-                # What looked like the beginning of the mark is the script's own, which waits for an answer to it.
-                yield held
-                held = b""
-                continue
-            if isinstance(next_one, Exception):
-                raise next_one
-            if not next_one:
-                raise BrokenOff("the terminal there ended before the script did")
-            held += next_one
-        self._over.set()
-        if last := held.partition(end)[0]:
-            yield last
-
-    def _read_into(self, came: queue.SimpleQueue[bytes | Exception]) -> None:
+    def _read(self) -> bytes:
+        """What comes next; at the end there is nothing to be ended any more."""
+        data = b""
         try:
-            while data := self._terminal.read():
-                came.put(data)
-            came.put(b"")
-        except Exception as problem:  # noqa: BLE001 - whatever the SDK raises is raised by `chunks`
-            came.put(problem)
+            data = self._terminal.read()
         finally:
-            self._over.set()
+            if not data:
+                self._over.set()
+        return data
 
     def _wait(self) -> None:
         if not self._ready.wait(_READY_SECONDS):

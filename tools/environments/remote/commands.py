@@ -16,7 +16,7 @@ from typing import IO, TypeVar
 from tools.environments.child_env import child_environment, terminal_environment
 from tools.environments.command_watch import QUIET_SECONDS, run_to_end
 from tools.environments.guardian import VARIABLE
-from tools.environments.remote.connection import FarFacts, Footing, Link, NotConnected, Streams, TellsUnstarted, probe
+from tools.environments.remote.connection import FarFacts, Footing, Link, NotConnected, Streams, probe
 from tools.environments.remote.scripts import READING, Framing, Wrapped, quoted, wrap
 from tools.environments.shell_start import FarCommand, Input, StartedShell, exit_of, pseudo_terminal, read_report
 from tools.environments.waiting import awaited
@@ -317,9 +317,7 @@ class _FarCommand:
         self.complaints.seek(0)
         words = self.complaints.read(_MOST_COMPLAINT).decode(errors="replace").strip()
         machine = self.link.machine
-        self.never_started = (
-            not self.framing.begun and isinstance(machine, TellsUnstarted) and machine.never_started(words)
-        )
+        self.never_started = not self.framing.begun and (self.framing.is_unkept or machine.never_started(words))
         why = f" ({' '.join(words.split())[:300]})" if words else ""
         return (
             f"The connection to {machine.name} broke off while the command ran{why}: how it ended is not "

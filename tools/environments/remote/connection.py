@@ -16,11 +16,11 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
-from typing import IO, Protocol, runtime_checkable
+from typing import IO, Protocol
 
 from tools.environments.guardian import VARIABLE, Guardian, signal_group
 from tools.environments.remote.scripts import READING, Framing, new_token, quoted, wrap
@@ -47,6 +47,27 @@ class Streams:
     stdin: Stream = subprocess.DEVNULL
     stdout: Stream = subprocess.PIPE
     stderr: Stream = subprocess.PIPE
+
+    def popen(
+        self, words: Sequence[str], environment: Mapping[str, str], pass_fds: Sequence[int] = ()
+    ) -> subprocess.Popen[bytes]:
+        """Start a program with them, as the leader of a group.
+
+        Raises:
+            CommandError: it could not be started.
+        """
+        try:
+            return subprocess.Popen(
+                words,
+                stdin=self.stdin,
+                stdout=self.stdout,
+                stderr=self.stderr,
+                env=environment,
+                pass_fds=pass_fds,
+                start_new_session=True,
+            )
+        except OSError as problem:
+            raise CommandError(f"Could not start {words[0]}: {problem.strerror}.") from problem
 
 
 @contextmanager
@@ -98,17 +119,12 @@ class Machine(Protocol):
         """What the words of a program that could not get there mean, as a sentence that says what to do."""
         ...
 
-    def close(self) -> None:
-        """End the connection, and what there is only because of it."""
+    def never_started(self, complaint: str, /) -> bool:
+        """Whether the words of a program that ended without an answer say that no script was started by it."""
         ...
 
-
-@runtime_checkable
-class TellsUnstarted(Protocol):
-    """A machine that knows of a program which never got there."""
-
-    def never_started(self, complaint: str) -> bool:
-        """Whether the words of a program that ended without an answer say that no script was started by it."""
+    def close(self) -> None:
+        """End the connection, and what there is only because of it."""
         ...
 
 

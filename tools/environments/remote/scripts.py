@@ -27,11 +27,13 @@ _TOKEN_BYTES = 8
 _MOST_GREETING, _MOST_REPORT = 256 * 1024, 16 * 1024 * 1024
 _BEGUN = b"\0%s:begun "
 _REPORT, _EXIT, _NO_PLACE = b"\0%s:report\0", b"\0%s:exit ", b"\0%s:nowhere\0"
+_UNKEPT = b"\0%s:unkept\0"
 
 READING = 'IFS= read -r line || exit 125; eval "$(printf %b "$line")"'
 """A script for `sh -c` that runs the line that it reads first; the rest of its input is the command's."""
 
-_GROUP = """printf '\\000{token}:begun %d\\000' $$
+_GROUP = """[ -d {folder} ] || {{ printf '\\000{token}:unkept\\000'; exit 125; }}
+printf '\\000{token}:begun %d\\000' $$
 trap : TERM HUP INT
 kill -0 "-$$" 2>/dev/null && echo $$ >{folder}/{token}.group
 [ -f {folder}/{token}.stop ] && exit 125
@@ -145,6 +147,11 @@ class Framing:
     def begun(self) -> bool:
         """Whether it has been started."""
         return bool(self.pid)
+
+    @property
+    def is_unkept(self) -> bool:
+        """Whether it was not started, for it would have no keeper."""
+        return _UNKEPT % self.token.encode() in self._held
 
     @property
     def is_over(self) -> bool:

@@ -1,8 +1,8 @@
 """`terminal.backend: ssh`: the session works on another machine, through the system's OpenSSH client.
 
-One connection carries all sessions (ControlMaster). The user's own configuration holds (`~/.ssh/config`, the agent,
-known hosts). Nobody can be asked here: an unknown host key is an error, never accepted, and so is a sign-in that
-wants to be typed.
+One connection carries all (ControlMaster), up to the ten sessions that servers allow. The user's own configuration
+holds (`~/.ssh/config`, the agent, known hosts). Nobody can be asked here: an unknown host key is an error, never
+accepted, and so is a sign-in that wants to be typed.
 """
 
 from __future__ import annotations
@@ -12,24 +12,19 @@ import re
 import string
 import subprocess
 import threading
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from pathlib import Path
 
 from tools.environments.backends import Elsewhere, Wanted
 from tools.environments.child_env import client_environment
 from tools.environments.program_finder import PROGRAMS
-from tools.environments.remote.connection import NotConnected, Streams, line_from
+from tools.environments.remote.connection import NotConnected, Streams
 from tools.environments.remote.session import side_of, with_places_there
 from tools.environments.temp_directories import OwnDirectory
 from tools.errors import CommandError
 from tools.light_dataclass import dataclass
 
-# Servers allow ten sessions to a connection (MaxSessions), the keeper's among them.
-MOST_SESSIONS = 9
 _CONNECT_SECONDS = 15
-FURTHER_SECONDS = 20.0
 _ALWAYS = (
     "BatchMode=yes",
     "StrictHostKeyChecking=yes",
@@ -45,16 +40,10 @@ _ALWAYS = (
     "EscapeChar=none",
     "LogLevel=ERROR",
 )
-# Without the shared connection a program of ours must not make one of its own.
-_ONLY_SHARED = ("ControlMaster=no", "ProxyCommand=false")
 # A short path: the name of a socket is limited to about a hundred characters.
 _SHORT = "/tmp"  # noqa: S108 - a directory in it, for us alone
 _FOLDERS = "hermes-acp-ssh-"
-# What a program says that tries to connect by itself: nobody is behind `false`.
-_OF_ITS_OWN = r"(?:kex|ssh)_exchange_identification|UNKNOWN port 65535|banner exchange"
 _PLAIN = frozenset(string.ascii_letters + string.digits + " _-./:=,+@%")
-_READY = b"ready\n"
-_HOLD = "echo ready; exec cat >/dev/null"
 _WORDS: Sequence[tuple[str, str]] = (
     (r"Host key verification failed|No .* host key is known|REMOTE HOST IDENTIFICATION", (
         "its host key is not known here, or is not the one that was. Connect once by hand, as {by_hand}, and compare "
@@ -94,19 +83,6 @@ class SshTarget:
         words += [f"-i{self.key}", "-oIdentitiesOnly=yes"] if self.key is not None else []
         words += [f"-l{self.user}"] if self.user else []
         return [*words, "--", self.host]
-
-
-@dataclass(slots=True)
-class _Master:
-    """A connection, and the programs that use it."""
-
-    socket: Path
-    process: subprocess.Popen[bytes]
-    users: list[subprocess.Popen[bytes]] = field(default_factory=list)
-
-    def has_room(self) -> bool:
-        self.users = [user for user in self.users if user.poll() is None]
-        return self.process.poll() is None and len(self.users) < MOST_SESSIONS
 
 
 def remote_command(script: str) -> str:
@@ -149,14 +125,8 @@ class SshMachine:
         self._target = target
         self._variables = variables
         self._lock = threading.Lock()
-        self._masters: list[_Master] = []
         self._folder: OwnDirectory | None = None
-        self._made = 0
-
-    @property
-    def connections(self) -> int:
-        """How many are held."""
-        return len(self._masters)
+        self._master: subprocess.Popen[bytes] | None = None
 
     @property
     def name(self) -> str:
@@ -167,21 +137,17 @@ class SshMachine:
     def connect(self, script: str, streams: Streams) -> subprocess.Popen[bytes]:
         """Open the connection; the script's program carries all others."""
         with self._lock:
-            self._forget_masters()
-            return self._master(script, streams).process
+            self._end()
+            self._folder = OwnDirectory(_FOLDERS, _SHORT)
+            self._master = self._popen(["-oControlMaster=yes", "-oControlPersist=no", "-T"], script, streams)
+            return self._master
 
     def start(self, script: str, streams: Streams, *, terminal: bool = False) -> subprocess.Popen[bytes]:
-        """Start a script over the connection; where it carries as many as it may, over a further one."""
+        """Start a script over the connection; where that carries as many as it may, ssh makes another for it."""
         with self._lock:
-            master = next((master for master in self._masters if master.has_room()), None)
-            if master is None:
-                if not self._masters or self._masters[0].process.poll() is not None:
-                    raise NotConnected(f"The connection to {self.name} has broken off. Try again: it is made anew.")
-                master = self._further()
-            words = [f"-S{master.socket}", *(f"-o{option}" for option in _ONLY_SHARED)]
-            process = self._popen([*words, "-tt" if terminal else "-T"], script, streams)
-            master.users.append(process)
-            return process
+            if self._master is None or self._master.poll() is not None:
+                raise NotConnected(f"The connection to {self.name} has broken off. Try again: it is made anew.")
+            return self._popen(["-oControlMaster=no", "-tt" if terminal else "-T"], script, streams)
 
     def why(self, complaint: str) -> str:
         """What the client's words mean."""
@@ -193,72 +159,29 @@ class SshMachine:
                 return f"Could not connect to {self.name}: {meaning.format(by_hand=by_hand)}.{said}"
         return f"Could not connect to {self.name}: see that {by_hand} works.{said}"
 
-    def never_started(self, complaint: str) -> bool:
-        """Whether it got no session of the shared connection, and none of its own, which it may not have."""
-        return re.search(_OF_ITS_OWN, complaint) is not None
+    def never_started(self, complaint: str, /) -> bool:
+        """Whether it got no session of the shared connection, and no connection of its own."""
+        return any(re.search(pattern, complaint) for pattern, _ in _WORDS)
 
     def close(self) -> None:
-        """End all connections."""
+        """End the connection."""
         with self._lock:
-            self._forget_masters()
-            if self._folder is not None:
-                self._folder.close()
-                self._folder = None
-
-    def _further(self) -> _Master:
-        streams = Streams(subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
-        master = self._master(_HOLD, streams)
-        until = time.monotonic() + FURTHER_SECONDS
-        # What the shell there prints of its own comes first.
-        while (line := line_from(master.process, until - time.monotonic())) != _READY:
-            if not line:
-                self._forget(self._masters.pop())
-                why = (
-                    "allows no further connection" if line is not None else "does not answer for a further connection"
-                )
-                raise CommandError(f"{self.name} carries {MOST_SESSIONS} commands at once and {why}. End some.")
-        return master
-
-    def _master(self, script: str, streams: Streams) -> _Master:
-        if self._folder is None:
-            self._folder = OwnDirectory(_FOLDERS, _SHORT)
-        self._made += 1
-        socket = self._folder.path / str(self._made)
-        process = self._popen([f"-S{socket}", "-oControlMaster=yes", "-oControlPersist=no", "-T"], script, streams)
-        master = _Master(socket, process)
-        self._masters.append(master)
-        return master
+            self._end()
 
     def _popen(self, words: Sequence[str], script: str, streams: Streams) -> subprocess.Popen[bytes]:
-        options = [f"-o{option}" for option in _ALWAYS]
-        command = remote_command(script)
-        try:
-            return subprocess.Popen(
-                [self._program, *words, *options, *self._target.arguments, command],
-                stdin=streams.stdin,
-                stdout=streams.stdout,
-                stderr=streams.stderr,
-                env=_surroundings(self._variables),
-                close_fds=True,
-                start_new_session=True,
-            )
-        except OSError as problem:
-            raise CommandError(f"Could not start ssh: {problem.strerror}.") from problem
+        socket = f"-S{self._folder.path / 'master'}" if self._folder is not None else "-Snone"
+        options = [socket, *words, *(f"-o{option}" for option in _ALWAYS)]
+        command = [self._program, *options, *self._target.arguments, remote_command(script)]
+        return streams.popen(command, _surroundings(self._variables))
 
-    def _forget_masters(self) -> None:
-        # The streams of the first are the keeper's.
-        for number, master in enumerate(self._masters):
-            self._forget(master, closes=number > 0)
-        self._masters = []
-
-    @staticmethod
-    def _forget(master: _Master, *, closes: bool = True) -> None:
-        if master.process.poll() is None:
-            master.process.kill()
-            master.process.wait()
-        for stream in (master.process.stdin, master.process.stdout) if closes else ():
-            if stream is not None:
-                stream.close()
+    def _end(self) -> None:
+        master, self._master = self._master, None
+        if master is not None and master.poll() is None:
+            master.kill()
+            master.wait()
+        if self._folder is not None:
+            self._folder.close()
+            self._folder = None
 
 
 def ssh_backend(wanted: Wanted) -> Elsewhere:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_core.plugins.plugin import PluginContext
 from tools.environments.backends import Elsewhere, Wanted
-from tools.environments.remote.containers import ApptainerMachine, Instance
+from tools.environments.remote.containers import ApptainerMachine, Box
 from tools.environments.remote.session import experimental, shared_places, side_of, with_shared_places
 
 _IMAGE = "docker://debian:stable-slim"
@@ -23,16 +23,17 @@ def apptainer_backend(wanted: Wanted) -> Elsewhere:
         CommandError: there is no such program here.
     """
     options = wanted.options
-    instance = Instance(
+    box = Box(
         image=str(options.get("singularity_image") or _IMAGE),
         mounts=shared_places(wanted),
-        has_network=options.get("container_network") == "open",
+        network="host" if options.get("container_network") == "open" else "none",
         forwarded=tuple(options.get("docker_forward_env") or ()),
         cpus=options.get("container_cpu"),
         memory=options.get("container_memory"),
         arguments=tuple(options.get("singularity_args") or ()),
     )
-    machine = ApptainerMachine(instance, str(options.get("singularity_program") or ""), wanted.variables)
-    side = side_of(machine, wanted, instance.forwarded)
+    program = str(options.get("singularity_program") or "")
+    machine = ApptainerMachine(box, wanted.session_id, program, wanted.rescue, wanted.variables)
+    side = side_of(machine, wanted, box.forwarded)
     why_not = f"it runs in {machine.name}, whose walls are apptainer's and not this program's"
     return with_shared_places("apptainer", side, wanted, why_not, note=_NOTE)

@@ -5,41 +5,38 @@ Experimental: not yet run against the service. Programs that read are there only
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from agent_core.plugins.plugin import PluginContext
-from tools.environments.remote.cloud import Size, TerminalWire, Terms, cloud_backend, first_program, loaded, need
+from tools.environments.remote.cloud import Cloud, Sandbox, Size, Terminal, cloud_backend
 from tools.environments.remote.scripts import new_token
 
 _MAKE_SECONDS = 300.0
 _LABEL = "hermes-acp"
-_PLAIN = Size(24, 120)
 
 
 def register(ctx: PluginContext) -> None:
     """Offer the backend."""
-    ctx.register_environment("daytona", cloud_backend("daytona", DaytonaCloud))
+    ctx.register_environment("daytona", cloud_backend(DaytonaCloud))
 
 
-class DaytonaCloud:
-    """Implements `Cloud`.
+class DaytonaCloud(Cloud):
+    """The service."""
 
-    Raises:
-        CommandError: the SDK is not installed.
-    """
-
-    title = "Daytona"
+    backend, sdk_name, title = "daytona", "daytona", "Daytona"
     sign_in = "put DAYTONA_API_KEY into the home's .env, as app.daytona.io/dashboard/keys makes one"
 
-    def __init__(self, terms: Terms) -> None:
-        need("daytona", "daytona")
-        self._terms = terms
-        self._client: Any = None
+    @cached_property
+    def client(self) -> Any:
+        """The SDK's."""
+        return self.sdk.Daytona()
 
-    def make(self, name: str) -> DaytonaSandbox:
+    def make(self, name: str) -> Sandbox:
         """Make a sandbox, which is deleted when it stops, and in any case when its time is up."""
-        sdk, terms = loaded("daytona"), self._terms
+        sdk, terms = self.sdk, self.terms
         common = {
             "name": name,
             "labels": {_LABEL: name},
@@ -53,39 +50,27 @@ class DaytonaCloud:
             wanted = sdk.CreateSandboxFromImageParams(image=terms.image, resources=resources, **common)
         else:
             wanted = sdk.CreateSandboxFromSnapshotParams(**common)
-        return DaytonaSandbox(name, self._connected().create(wanted, timeout=_MAKE_SECONDS))
+        return DaytonaSandbox(name, self.client.create(wanted, timeout=_MAKE_SECONDS))
 
-    def named(self, prefix: str) -> Iterator[DaytonaSandbox]:
+    def named(self, prefix: str) -> Iterator[Sandbox]:
         """Those whose names begin so."""
-        query = loaded("daytona").ListSandboxesQuery(name=prefix)
-        for each in self._connected().list(query):
+        for each in self.client.list(self.sdk.ListSandboxesQuery(name=prefix)):
             yield DaytonaSandbox(each.name, each)
 
-    def _connected(self) -> Any:
-        if self._client is None:
-            self._client = loaded("daytona").Daytona()
-        return self._client
 
+class DaytonaSandbox(Sandbox):
+    """A sandbox."""
 
-class DaytonaSandbox:
-    """Implements `Sandbox`; `made` is the SDK's."""
-
-    def __init__(self, name: str, made: Any) -> None:
-        self.name = name
-        self._made = made
-
-    def start(self, script: str, terminal: Size | None) -> TerminalWire:
-        """Start a script: its shell is typed at the prompt of the sandbox's own."""
-        token, size = new_token(), terminal or _PLAIN
-        opened = self._made.process.create_pty_session(
-            id=f"hermes-{token}", pty_size=loaded("daytona").PtySize(rows=size.rows, cols=size.columns)
-        )
-        opened.send_input(f"exec sh -c '{first_program(token)}'\n")
-        return TerminalWire(_Pty(opened), token, script, terminal)
+    def opened(self, script: str, size: Size) -> Terminal:
+        """Start a script at a terminal: it is typed at the prompt of the sandbox's own shell."""
+        asked = importlib.import_module("daytona").PtySize(rows=size.rows, cols=size.columns)
+        opened = self.made.process.create_pty_session(id=f"hermes-{new_token()}", pty_size=asked)
+        opened.send_input(f"exec sh -c '{script}'\n")
+        return _Pty(opened)
 
     def end(self) -> None:
         """Remove it."""
-        self._made.delete()
+        self.made.delete()
 
 
 class _Pty:
@@ -97,15 +82,12 @@ class _Pty:
         self._is_over = False
 
     def read(self) -> bytes:
-        """What it prints next."""
         return bytes(next((data for data in self._events if data), b""))
 
     def write(self, data: bytes) -> None:
-        """Type."""
         self._opened.send_input(data)
 
     def kill(self) -> None:
-        """End it."""
         if self._is_over:
             return
         self._is_over = True

@@ -5,12 +5,13 @@ Experimental: not yet run against the service.
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Iterator
 from typing import Any
 
 from agent_core.plugins.plugin import PluginContext
-from tools.environments.remote.cloud import Size, Terms, cloud_backend, loaded, need
+from tools.environments.remote.cloud import Cloud, Sandbox, Size, Wire, cloud_backend
 from tools.environments.remote.scripts import leading
 
 _APP = "hermes-acp"
@@ -21,36 +22,27 @@ _MOST_NUMBER = 100
 
 def register(ctx: PluginContext) -> None:
     """Offer the backend."""
-    ctx.register_environment("modal", cloud_backend("modal", ModalCloud))
+    ctx.register_environment("modal", cloud_backend(ModalCloud))
 
 
-class ModalCloud:
-    """Implements `Cloud`.
+class ModalCloud(Cloud):
+    """The service."""
 
-    Raises:
-        CommandError: the SDK is not installed.
-    """
-
-    title = "Modal"
+    backend, sdk_name, title = "modal", "modal", "Modal"
     sign_in = (
         "put MODAL_TOKEN_ID and MODAL_TOKEN_SECRET, as modal.com/settings shows them, into the home's .env, or run "
         "`modal setup`"
     )
 
-    def __init__(self, terms: Terms) -> None:
-        need("modal", "modal")
-        self._terms = terms
-
-    def make(self, name: str) -> ModalSandbox:
+    def make(self, name: str) -> Sandbox:
         """Make a sandbox. Its app, `hermes-acp`, is made with the first."""
-        sdk, terms = loaded("modal"), self._terms
-        image = sdk.Image.from_registry(terms.image) if terms.image else sdk.Image.debian_slim()
+        sdk, terms = self.sdk, self.terms
         made = sdk.Sandbox.create(
             "sh",
             "-c",
             _IDLE,
             app=sdk.App.lookup(_APP, create_if_missing=True),
-            image=image,
+            image=sdk.Image.from_registry(terms.image) if terms.image else sdk.Image.debian_slim(),
             timeout=terms.lifetime,
             cpu=terms.cpus,
             memory=terms.memory,
@@ -59,34 +51,29 @@ class ModalCloud:
         )
         return ModalSandbox(name, made)
 
-    def named(self, prefix: str) -> Iterator[ModalSandbox]:
+    def named(self, prefix: str) -> Iterator[Sandbox]:
         """Those of the app that run."""
-        sdk = loaded("modal")
-        app = sdk.App.lookup(_APP, create_if_missing=True)
-        for each in sdk.Sandbox.list(app_id=app.app_id):
+        app = self.sdk.App.lookup(_APP, create_if_missing=True)
+        for each in self.sdk.Sandbox.list(app_id=app.app_id):
             if (name := each.get_tags().get(_TAG, "")).startswith(prefix):
                 yield ModalSandbox(name, each)
 
 
-class ModalSandbox:
-    """Implements `Sandbox`; `made` is the SDK's."""
+class ModalSandbox(Sandbox):
+    """A sandbox."""
 
-    def __init__(self, name: str, made: Any) -> None:
-        self.name = name
-        self._made = made
-
-    def start(self, script: str, terminal: Size | None) -> ModalWire:
+    def start(self, script: str, terminal: Size | None) -> Wire:
         """Start a script."""
         sized = f"stty rows {terminal.rows} cols {terminal.columns}; " if terminal else ""
         # The SDK ends no process: its number is what that is done by.
         told = leading(f"printf '%d\\n' $$; {sized}\n{script}", terminal=terminal is not None)
-        nowhere = loaded("modal.stream_type").StreamType.DEVNULL
-        process = self._made.exec("sh", "-c", told, stderr=nowhere, text=False, pty=terminal is not None)
-        return ModalWire(self._made, process)
+        nowhere = importlib.import_module("modal.stream_type").StreamType.DEVNULL
+        process = self.made.exec("sh", "-c", told, stderr=nowhere, text=False, pty=terminal is not None)
+        return ModalWire(self.made, process)
 
     def end(self) -> None:
         """Remove it."""
-        self._made.terminate()
+        self.made.terminate()
 
 
 class ModalWire:
@@ -102,19 +89,20 @@ class ModalWire:
 
     def chunks(self) -> Iterator[bytes]:
         """What it prints behind its number."""
-        begun = b""
-        for chunk in self._process.stdout:
-            if self._number is not None:
-                yield chunk
-                continue
+        printed, begun = iter(self._process.stdout), b""
+        while b"\n" not in begun:
+            if not (chunk := next(printed, b"")) or len(begun) > _MOST_NUMBER:
+                raise OSError(f"the shell there did not begin as expected: {begun[:_MOST_NUMBER]!r}")
             begun += chunk
-            number, ended, rest = begun.partition(b"\n")
-            if len(number) > _MOST_NUMBER:
-                raise OSError(f"the shell there did not begin as expected: {number[:_MOST_NUMBER]!r}")
-            if ended:
-                self._know(number)
-            if rest:
-                yield rest
+        number, _, rest = begun.partition(b"\n")
+        with self._lock:
+            self._number = int(number)
+            is_unwanted = self._is_unwanted
+        if is_unwanted:
+            self._end_group()
+        if rest:
+            yield rest
+        yield from printed
         self._is_over = True
 
     def send(self, data: bytes) -> None:
@@ -131,24 +119,12 @@ class ModalWire:
     def kill(self) -> None:
         """End its group; where its number has not come yet, as soon as it does."""
         with self._lock:
-            if self._is_unwanted:
-                return
-            self._is_unwanted = True
-            number = self._number
-        if number is not None:
-            self._end_group(number)
+            is_first, self._is_unwanted = not self._is_unwanted, True
+            is_known = self._number is not None
+        if is_first and is_known:
+            self._end_group()
 
-    def _know(self, told: bytes) -> None:
-        try:
-            number = int(told)
-        except ValueError as problem:
-            raise OSError(f"the shell there did not begin as expected: {told!r}") from problem
-        with self._lock:
-            self._number = number
-            is_unwanted = self._is_unwanted
-        if is_unwanted:
-            self._end_group(number)
-
-    def _end_group(self, number: int) -> None:
+    def _end_group(self) -> None:
         if not self._is_over:
+            number = self._number
             self._made.exec("sh", "-c", f"kill -KILL -{number} || kill -KILL {number}").wait()

@@ -10,39 +10,28 @@ from contextlib import ExitStack
 from typing import Any
 
 from agent_core.plugins.plugin import PluginContext
-from tools.environments.remote.cloud import Size, TerminalWire, Terms, cloud_backend, first_program, loaded, need
-from tools.environments.remote.scripts import new_token
+from tools.environments.remote.cloud import Cloud, Sandbox, Size, Terminal, cloud_backend
 
-_SDK = "vercel.sandbox.sync"
 _MOST = 65_536
-_PLAIN = Size(24, 120)
 
 
 def register(ctx: PluginContext) -> None:
     """Offer the backend."""
-    ctx.register_environment("vercel", cloud_backend("vercel", VercelCloud))
+    ctx.register_environment("vercel", cloud_backend(VercelCloud))
 
 
-class VercelCloud:
-    """Implements `Cloud`.
+class VercelCloud(Cloud):
+    """The service."""
 
-    Raises:
-        CommandError: the SDK is not installed.
-    """
-
-    title = "Vercel"
+    backend, sdk_name, title = "vercel", "vercel.sandbox.sync", "Vercel"
     sign_in = (
         "put VERCEL_TOKEN, VERCEL_TEAM_ID and VERCEL_PROJECT_ID into the home's .env (or VERCEL_OIDC_TOKEN, as "
         "`vercel env pull` gives it)"
     )
 
-    def __init__(self, terms: Terms) -> None:
-        need("vercel", "vercel")
-        self._terms = terms
-
-    def make(self, name: str) -> VercelSandbox:
+    def make(self, name: str) -> Sandbox:
         """Make a sandbox, of which nothing is kept."""
-        sdk, terms = loaded(_SDK), self._terms
+        sdk, terms = self.sdk, self.terms
         policy = sdk.NetworkPolicy.allow_all() if terms.has_network else sdk.NetworkPolicy.deny_all()
         cpus = terms.whole_cpus
         made = sdk.create_sandbox(
@@ -55,29 +44,22 @@ class VercelCloud:
         )
         return VercelSandbox(name, made)
 
-    def named(self, prefix: str) -> Iterator[VercelSandbox]:
+    def named(self, prefix: str) -> Iterator[Sandbox]:
         """Those whose names begin so."""
-        sdk = loaded(_SDK)
-        for each in sdk.query_sandboxes(query=sdk.SandboxQueryByName(name_prefix=prefix)):
+        for each in self.sdk.query_sandboxes(query=self.sdk.SandboxQueryByName(name_prefix=prefix)):
             yield VercelSandbox(each.name, each)
 
 
-class VercelSandbox:
-    """Implements `Sandbox`; `made` is the SDK's."""
+class VercelSandbox(Sandbox):
+    """A sandbox."""
 
-    def __init__(self, name: str, made: Any) -> None:
-        self.name = name
-        self._made = made
-
-    def start(self, script: str, terminal: Size | None) -> TerminalWire:
-        """Start a script."""
-        token, size = new_token(), terminal or _PLAIN
-        operation = self._made.open_interactive("sh", ["-c", first_program(token)], cols=size.columns, rows=size.rows)
-        return TerminalWire(_Interactive(operation), token, script, terminal)
+    def opened(self, script: str, size: Size) -> Terminal:
+        """Start a script at a terminal."""
+        return _Interactive(self.made.open_interactive("sh", ["-c", script], cols=size.columns, rows=size.rows))
 
     def end(self) -> None:
         """Remove it."""
-        self._made.destroy(delete_orphan_snapshots=True)
+        self.made.destroy(delete_orphan_snapshots=True)
 
 
 class _Interactive:
@@ -88,11 +70,9 @@ class _Interactive:
         self._stream = self._scope.enter_context(operation).stream
 
     def read(self) -> bytes:
-        """What it prints next."""
         return self._stream.read(_MOST) or b""
 
     def write(self, data: bytes) -> None:
-        """Type."""
         self._stream.write(data)
 
     def kill(self) -> None:

@@ -13,7 +13,7 @@ from tests.support.port_contracts import EnvironmentContract, FileSystemContract
 from tests.support.processes import has_ended
 from tests.support.waiting import wait_until
 from tools.environments.guardian import Guardian
-from tools.environments.remote.containers import ApptainerMachine, Instance
+from tools.environments.remote.containers import ApptainerMachine, Box
 from tools.environments.remote.scripts import began, own_prefix
 from tools.environments.remote.session import FarSide
 from tools.errors import CommandError
@@ -36,7 +36,7 @@ def side_of(program):
     guardian, sides = Guardian(), []
 
     def make(instance=None):
-        sides.append(FarSide(ApptainerMachine(instance or Instance(IMAGE), str(program.program)), guardian))
+        sides.append(FarSide(ApptainerMachine(instance or Box(IMAGE), program=str(program.program)), guardian))
         return sides[-1]
 
     yield make
@@ -54,7 +54,7 @@ def test_an_instance_has_the_directories_and_nothing_else_of_this_machine(progra
     monkeypatch.setenv("NOT_PASSED", "other-value")
     place = tmp_path / 'a,"b"'
     place.mkdir()
-    instance = Instance(IMAGE, (place,), forwarded=("PASSED",), cpus=1.5, memory=512, arguments=("--nv",))
+    instance = Box(IMAGE, (place,), forwarded=("PASSED",), cpus=1.5, memory=512, arguments=("--nv",))
     outcome = run(side_of(instance), 'echo "$PASSED|${NOT_PASSED-none}"')
     assert outcome.output == "secret-value|none\n"
     (told,) = program.told("instance", "start")
@@ -69,7 +69,7 @@ def test_an_instance_has_the_directories_and_nothing_else_of_this_machine(progra
 
 
 def test_a_network_is_there_only_where_it_is_wanted(program, side_of):
-    run(side_of(Instance(IMAGE, has_network=True)), "true")
+    run(side_of(Box(IMAGE, network="host")), "true")
     assert "--net" not in program.told("instance", "start")[0]
 
 
@@ -122,10 +122,10 @@ def test_the_time_out_ends_all_that_a_command_has_started(side_of, tmp_path):
     "instance, told",
     [
         (
-            Instance("docker://missing:1"),
+            Box("docker://missing:1"),
             r"image docker://missing:1 cannot be had\. Look at terminal\.singularity_image",
         ),
-        (Instance(IMAGE, cpus=1.0), r"limits need cgroups .* Leave out terminal\.container_cpu"),
+        (Box(IMAGE, cpus=1.0), r"limits need cgroups .* Leave out terminal\.container_cpu"),
     ],
 )
 def test_why_there_is_none_is_told(instance, told, program, side_of):
@@ -139,14 +139,14 @@ def test_without_the_program_nothing_runs_here_in_its_place(monkeypatch):
     with pytest.raises(
         CommandError, match=r"no program 'apptainer or singularity' here\. Install it .apt-get install"
     ):
-        ApptainerMachine(Instance(IMAGE))
+        ApptainerMachine(Box(IMAGE))
 
 
 @pytest.fixture(scope="module")
 def shared_side(tmp_path_factory):
     guardian = Guardian()
     fake = FakeApptainer(tmp_path_factory.mktemp("apptainer"))
-    side = FarSide(ApptainerMachine(Instance(IMAGE), str(fake.program)), guardian, LIMITS)
+    side = FarSide(ApptainerMachine(Box(IMAGE), program=str(fake.program)), guardian, LIMITS)
     yield side
     side.close()
     guardian.kill_all()

@@ -18,7 +18,6 @@ from tests.support.waiting import wait_until
 from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalProcesses
 from tools.environments.remote.commands import Cancelled
-from tools.environments.remote.connection import Streams
 from tools.environments.remote.session import FarSide
 from tools.environments.remote.ssh import SshMachine, SshTarget
 from tools.environments.temp_directories import OwnDirectory
@@ -317,23 +316,6 @@ def test_a_cancel_does_not_wait_for_a_host_that_does_not_answer(what, guardian):
             asking.join()
             side.close()
     assert isinstance(told[0], Cancelled) if what == "files" else told[0].interrupted
-
-
-def test_a_further_connection_that_is_not_answered_is_given_up(server, guardian, tmp_path, monkeypatch):
-    monkeypatch.setattr("tools.environments.remote.ssh.FURTHER_SECONDS", 0.3)
-    machine = SshMachine(server.target())
-    side = FarSide(machine, guardian)
-    run(side, "true", tmp_path)
-    monkeypatch.setattr("tools.environments.remote.ssh.MOST_SESSIONS", 0)
-    # Nobody takes the connections of a server that is stopped.
-    server.process.send_signal(signal.SIGSTOP)
-    try:
-        with pytest.raises(CommandError, match="does not answer for a further connection"):
-            side.link.start("true", Streams())
-    finally:
-        server.process.send_signal(signal.SIGCONT)
-    assert machine.connections == 1
-    side.close()
 
 
 @pytest.mark.long

@@ -82,14 +82,6 @@ def test_all_bytes_pass_both_ways(side_of):
     assert side_of().link.output_of("cat", given=data) == data
 
 
-def test_output_that_begins_like_a_mark_is_not_waited_for(side_of):
-    side = side_of()
-    side.link.footing()
-    with side.link.running("printf '\\365'; read line; echo $line", Streams(PIPE, PIPE, PIPE)) as process:
-        assert os.read(process.stdout.fileno(), 10) == b"\xf5"
-        assert process.communicate(b"answer\n", 20)[0] == b"answer\n"
-
-
 @pytest.mark.parametrize(
     "what", ["exec sleep 60", "while :; do echo more; sleep 0.01; done"], ids=["silent", "talking"]
 )
