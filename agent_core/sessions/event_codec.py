@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import base64
+import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from agent_core.errors import StoreError
 from agent_core.events import (
@@ -32,16 +35,14 @@ from agent_core.events import (
 from tools.context import TodoItem
 from tools.light_dataclass import dataclass
 from tools.quick_json import whole_text
-from tools.result import ResultImage, ShownDiff, ShownOutput, ShownText, ToolResult
+from tools.result import ShownDiff, ShownOutput, ShownText, ToolResult
 
-# Values that models and tools make up, as strict JSON holds them; and reading them back with care.
+# Values that models and tools make up, as strict JSON holds them.
 # A row must never fail because of what it holds. So this replaces what JSON or UTF-8 does not have, in the same way
 # as the wire does: what is replayed then looks like what was shown live.
 
 _MAX_DEPTH = 100
 _MAX_BITS = 10_000  # Python writes no longer numbers as decimals
-
-Body = Mapping[str, Any]
 
 
 def plain_text(text: str) -> str:
@@ -71,158 +72,12 @@ def plain(value: Any, depth: int = 0) -> Any:
     return plain_text(str(value))
 
 
-# Objects ⇄ JSON objects, by tables. What is read is looked at, since one bit may make another value of what was
-# stored: readers raise KeyError, TypeError or ValueError for what is damaged.
-
-_NEEDED: Any = object()
+# What is stored: a body has a key for each field, by its own name if not by another one.
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """How an attribute is stored.
-
-    Attributes:
-        read: the value of its JSON; `write` is the other way.
-        key: what it is called in a body, where that is not the attribute's name.
-        default: what it is where a body has nothing; it is left out of bodies then.
-    """
-
-    read: Callable[[Any], Any]
-    write: Callable[[Any], Any] = plain
-    key: str = ""
-    default: Any = _NEEDED
-
-
-class Shape:
-    """How objects of a class are stored."""
-
-    def __init__(self, made: Callable[..., Any], **fields: Field) -> None:
-        self._made = made
-        self._fields = [(name, each.key or name, each) for name, each in fields.items()]
-
-    def body(self, value: object) -> dict[str, Any]:
-        """An object as JSON."""
-        held = ((key, each, getattr(value, name)) for name, key, each in self._fields)
-        return {key: each.write(one) for key, each, one in held if each.default is _NEEDED or one != each.default}
-
-    def read(self, body: Any) -> Any:
-        """The object of a body."""
-        if not isinstance(body, dict):
-            raise TypeError(f"{body!r:.40} is not an object")
-        return self._made(
-            **{
-                name: each.read(body[key]) if each.default is _NEEDED or key in body else each.default
-                for name, key, each in self._fields
-            }
-        )
-
-
-def _of(kind: type | tuple[type, ...]) -> Callable[[Any], Any]:
-    def read(value: Any) -> Any:
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise TypeError(f"{value!r:.40} is of another kind")
-        return value
-
-    return read
-
-
-def _maybe(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: None if value is None else read(value)
-
-
-def _choice(*choices: str) -> Field:
-    def read(value: Any) -> Any:
-        if value not in choices:
-            raise ValueError(f"{value!r:.40} is none of {choices}")
-        return value
-
-    return Field(read)
-
-
-def _several(read: Callable[[Any], Any], write: Callable[[Any], Any], default: Any = _NEEDED) -> Field:
-    items = _of(list)
-    return Field(
-        lambda value: tuple(map(read, items(value))), lambda held: [write(each) for each in held], "", default
-    )
-
-
-def _one_of(**shapes: tuple[type, Shape]) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """How to read and write one of several classes, told apart by «kind»."""
-    kinds = {made: kind for kind, (made, _) in shapes.items()}
-
-    def read(value: Any) -> Any:
-        return shapes[_of(dict)(value)["kind"]][1].read(value)
-
-    def write(value: object) -> Any:
-        kind = kinds[type(value)]
-        return {"kind": kind, **shapes[kind][1].body(value)}
-
-    return read, write
-
-
-def _shape(made: type, **fields: Field) -> tuple[type, Shape]:
-    return made, Shape(made, **fields)
-
-
-_text, _number = _of(str), _of(int)
-_TEXT, _NUMBER, _FLAG = Field(_text), Field(_number), Field(bool)
-_ID = Field(_text, key="id")
-_OR_EMPTY = Field(_text, default="")
-_TEXT_OR_NONE, _NUMBER_OR_NONE = Field(_maybe(_text), default=None), Field(_maybe(_number), default=None)
-
-_PART = _one_of(
-    text=_shape(SaidText, text=_TEXT),
-    image=_shape(SaidImage, mime_type=_TEXT, data=_TEXT, uri=_OR_EMPTY),
-    audio=_shape(SaidAudio, mime_type=_TEXT, data=_TEXT),
-    link=_shape(
-        SaidLink,
-        uri=_TEXT,
-        name=_TEXT,
-        mime_type=_OR_EMPTY,
-        title=_OR_EMPTY,
-        description=_OR_EMPTY,
-        size=_NUMBER_OR_NONE,
-    ),
-    document=_shape(SaidDocument, uri=_TEXT, text=_TEXT_OR_NONE, data=_TEXT_OR_NONE, mime_type=_OR_EMPTY),
-)
-_SHOWN = _one_of(
-    text=_shape(ShownText, text=_TEXT, language=_TEXT_OR_NONE),
-    diff=_shape(ShownDiff, path=Field(lambda value: Path(_text(value))), before=_TEXT_OR_NONE, after=_TEXT_OR_NONE),
-    output=_shape(ShownOutput, output=_TEXT, exit_code=_NUMBER_OR_NONE, signal=_TEXT_OR_NONE),
-)
-_IMAGE = Shape(
-    ResultImage,
-    data=Field(
-        lambda value: base64.b64decode(_text(value), validate=True), lambda data: base64.b64encode(data).decode()
-    ),
-    mime_type=_TEXT,
-    name=_TEXT,
-)
-_RESULT = Shape(
-    ToolResult,
-    text=_TEXT,
-    failed=_FLAG,
-    shown=_several(*_SHOWN, default=()),
-    facts=Field(_of(dict), default={}),
-    images=_several(_IMAGE.read, _IMAGE.body, default=()),
-)
-_STEP = Shape(
-    TodoItem,
-    id=_TEXT,
-    content=_TEXT,
-    status=_choice("pending", "in_progress", "completed", "cancelled"),
-    priority=_choice("high", "medium", "low"),
-)
-read_step = _STEP.read
-"""A step of a plan, as it is stored."""
-
-
-# A tool call, from its first sight to its end, ⇄ JSON ⇄ the events that show it.
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallSoFar:
-    """All that is known of a tool call.
+    """All that is known of a tool call, from its first sight to its end.
 
     Attributes:
         arguments: None while only the name is known.
@@ -247,42 +102,162 @@ class CallSoFar:
     parent: str = ""
     by: str = ""
 
+    def events(self) -> Iterator[SessionEvent]:
+        """What shows it as it stands; `ToolRunning` only while it is open, since the end says it too."""
+        arguments = self.arguments or {}
+        if self.requested:
+            yield ToolRequested(self.call_id, self.name, arguments, self.cwd, False, self.parent, self.by)
+        else:
+            yield ToolAnnounced(self.call_id, self.name, self.cwd, self.parent)
+        if self.ran and self.result is None:
+            yield ToolRunning(self.call_id, self.name, arguments, self.cwd, self.by)
+        if self.output or self.tail:
+            yield ToolOutput(self.call_id, self.output, self.tail, self.name, arguments)
+        if self.result is not None:
+            yield ToolFinished(self.call_id, self.name, arguments, self.cwd, self.result, self.ran, by=self.by)
 
-_CALL = Shape(
-    CallSoFar,
-    call_id=_ID,
-    name=_TEXT,
-    cwd=_TEXT,
-    arguments=Field(_maybe(_of(dict))),
-    requested=_FLAG,
-    ran=_FLAG,
-    output=_OR_EMPTY,
-    tail=_OR_EMPTY,
-    parent=_OR_EMPTY,
-    by=_OR_EMPTY,
-    result=Field(_maybe(_RESULT.read), _RESULT.body, default=None),
-)
-
-
-def events_of(call: CallSoFar) -> Iterator[SessionEvent]:
-    """What shows the call as it stands; `ToolRunning` only while it is open, since the end says it too."""
-    arguments = call.arguments or {}
-    if call.requested:
-        yield ToolRequested(call.call_id, call.name, arguments, call.cwd, False, call.parent, call.by)
-    else:
-        yield ToolAnnounced(call.call_id, call.name, call.cwd, call.parent)
-    if call.ran and call.result is None:
-        yield ToolRunning(call.call_id, call.name, arguments, call.cwd, call.by)
-    if call.output or call.tail:
-        yield ToolOutput(call.call_id, call.output, call.tail, call.name, arguments)
-    if call.result is not None:
-        yield ToolFinished(call.call_id, call.name, arguments, call.cwd, call.result, call.ran, by=call.by)
-
-
-# A new version of a kind is a new function in its `upgrades`: from the last version's body to its own. What earlier
-# programs wrote is lifted step by step to the newest form, and read as that.
 
 Item = UserSaid | AgentText | AgentThought | Noticed | CallSoFar | PlanChanged | ContextUsed | ContextCompacted
+
+KINDS: Mapping[str, type] = {
+    "said": UserSaid,
+    "text": AgentText,
+    "thought": AgentThought,
+    "notice": Noticed,
+    "tool": CallSoFar,
+    "plan": PlanChanged,
+    "usage": ContextUsed,
+    "compaction": ContextCompacted,
+}
+_NAMES = {made: kind for kind, made in KINDS.items()}
+_VERSION = 1
+"""Of every kind. One that changes gets a number of its own, and older bodies of it are lifted as they are read."""
+
+_TAGS: Mapping[type, str] = {
+    SaidText: "text",
+    SaidImage: "image",
+    SaidAudio: "audio",
+    SaidLink: "link",
+    SaidDocument: "document",
+    ShownText: "text",
+    ShownDiff: "diff",
+    ShownOutput: "output",
+}
+"""What tells apart, as «kind», the classes that one place may hold."""
+
+_KEYS = {"message_id": "id", "call_id": "id"}
+_LEFT_OUT: Mapping[type, tuple[str, ...]] = {
+    SaidImage: ("uri",),
+    SaidLink: ("mime_type", "title", "description", "size"),
+    SaidDocument: ("text", "data", "mime_type"),
+    ShownText: ("language",),
+    ShownDiff: ("before", "after"),
+    ShownOutput: ("exit_code", "signal"),
+    ToolResult: ("shown", "facts", "images"),
+    CallSoFar: ("output", "tail", "result", "parent", "by"),
+}
+"""What is not in a body where it is the field's default, or None if the field has none."""
+_NOT_STORED: Mapping[type, tuple[str, ...]] = {ToolResult: ("changed", "denied", "untrusted", "has_fenced", "value")}
+
+# Objects ⇄ JSON objects, by their fields. What is read is looked at, since one bit may make another value of what was
+# stored: readers raise KeyError, TypeError or ValueError for what is damaged.
+
+_NEEDED: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """How a field is stored: its key, the value that is left out, and what makes a value of its JSON."""
+
+    name: str
+    key: str
+    default: Any
+    read: Callable[[Any], Any]
+
+
+@functools.cache
+def _stored(made: Any) -> tuple[_Stored, ...]:
+    hints, found = get_type_hints(made), []
+    for each in fields(made):
+        if each.name in _NOT_STORED.get(made, ()):
+            continue
+        default = each.default_factory() if each.default_factory is not MISSING else each.default
+        if each.name not in _LEFT_OUT.get(made, ()):
+            default = _NEEDED
+        elif default is MISSING:
+            default = None
+        found.append(_Stored(each.name, _KEYS.get(each.name, each.name), default, _reader(hints[each.name])))
+    return tuple(found)
+
+
+def _body(value: Any) -> dict[str, Any]:
+    held = ((each, getattr(value, each.name)) for each in _stored(type(value)))
+    return {each.key: _json(one) for each, one in held if each.default is _NEEDED or one != each.default}
+
+
+def _json(value: Any) -> Any:
+    match value:
+        case tuple():
+            return [_json(one) for one in value]
+        case bytes():
+            return base64.b64encode(value).decode()
+    if not is_dataclass(value):
+        return plain(value)
+    tag = _TAGS.get(type(value))
+    return _body(value) if tag is None else {"kind": tag, **_body(value)}
+
+
+def _object(made: Any, body: Any) -> Any:
+    if not isinstance(body, dict):
+        raise TypeError(f"{body!r:.40} is not an object")
+    values = {}
+    for each in _stored(made):
+        is_there = each.default is _NEEDED or each.key in body
+        values[each.name] = each.read(body[each.key]) if is_there else each.default
+    return made(**values)
+
+
+def _reader(hint: Any) -> Callable[[Any], Any]:
+    """What makes a value of an annotated type of its JSON."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in {Union, UnionType}:
+        return _reader_of_one(args)
+    if origin is Literal:
+        return lambda value: _among(args, value)
+    if origin is tuple:
+        item = _reader(args[0])
+        return lambda value: tuple(map(item, _of(list, value)))
+    if origin is not None:
+        return lambda value: _of(dict, value)
+    if hint is Path:
+        return lambda value: Path(_of(str, value))
+    if hint is bytes:
+        return lambda value: base64.b64decode(_of(str, value), validate=True)
+    if is_dataclass(hint):
+        return functools.partial(_object, hint)
+    kinds = (int, float) if hint is float else hint
+    return lambda value: _of(kinds, value)
+
+
+def _reader_of_one(args: tuple[Any, ...]) -> Callable[[Any], Any]:
+    """For a value that may be None, or of one of several classes."""
+    if NoneType in args:
+        read = _reader(next(each for each in args if each is not NoneType))
+        return lambda value: None if value is None else read(value)
+    classes = {_TAGS[made]: made for made in args}
+    return lambda value: _object(classes[_of(dict, value)["kind"]], value)
+
+
+def _of(kind: Any, value: Any) -> Any:
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise TypeError(f"{value!r:.40} is of another kind")
+    return value
+
+
+def _among(choices: tuple[Any, ...], value: Any) -> Any:
+    if value not in choices:
+        raise ValueError(f"{value!r:.40} is none of {choices}")
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,61 +269,37 @@ class Encoded:
     body: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """How a kind of item is stored: reads the newest version, and lifts older bodies to it.
-
-    Attributes:
-        read: from the newest body to events; KeyError, TypeError and ValueError tell that it is damaged.
-        upgrades: the first makes version 2 of version 1, and so on.
-    """
-
-    read: Callable[[Body], Iterable[SessionEvent]]
-    upgrades: tuple[Callable[[Body], Body], ...] = ()
-
-    @property
-    def version(self) -> int:
-        """The newest version."""
-        return len(self.upgrades) + 1
-
-    def events(self, version: int, body: Body) -> tuple[SessionEvent, ...]:
-        """The events of a body of that version, which is not newer than ours."""
-        if version < 1:
-            raise ValueError(f"there is no version {version}")
-        for upgrade in self.upgrades[version - 1 :]:
-            body = upgrade(body)
-        return tuple(self.read(body))
-
-
 def encode(item: Item) -> Encoded:
-    """The row of an item, in its kind's newest version; whatever the item holds, this does not fail."""
-    kind, shape = _KINDS[type(item)]
-    return Encoded(kind, FORMS[kind].version, shape.body(item))
+    """The row of an item; whatever the item holds, this does not fail."""
+    return Encoded(_NAMES[type(item)], _VERSION, _body(item))
 
 
-def decode(kind: str, version: int, body: Mapping[str, Any], *, open: bool) -> tuple[SessionEvent, ...]:  # noqa: A002, ARG001
+def decode(kind: str, version: int, body: Mapping[str, Any]) -> tuple[SessionEvent, ...]:
     """The events that show a stored item, in order.
 
     A tool call that had not ended has no `ToolFinished`, and a `ToolRunning` if it ran. What a later program stored
     comes as a note that says so.
 
-    Args:
-        open: as the row has it; a call's body tells the same.
-
     Raises:
         StoreError: the body cannot be read (kind «corrupt»).
     """
-    form = FORMS.get(kind)
-    if form is None or version > form.version:
+    if kind not in KINDS or version > _VERSION:
         return (note(f"{kind}-{version}", _LATER),)
     try:
-        return form.events(version, body)
+        item = _object(KINDS[kind], body)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise StoreError(
             f"An item of the session's history ({kind}, version {version}) could not be read: its content is damaged "
             f"({problem}). Run «hermes-acp doctor» to look at the database.",
             "corrupt",
         ) from problem
+    return tuple(item.events()) if isinstance(item, CallSoFar) else (item,)
+
+
+def read_step(body: Any) -> TodoItem:
+    """A step of a plan, as it is stored. Raises KeyError, TypeError, ValueError where it is damaged."""
+    step: TodoItem = _object(TodoItem, body)
+    return step
 
 
 def unreadable() -> tuple[AgentThought]:
@@ -363,36 +314,3 @@ def note(name: str, text: str) -> AgentThought:
 
 _LATER = "Something stands here that only a later version of hermes-acp can show. Update hermes-acp to see it."
 _DAMAGED = "Something stood here that cannot be read any more: the database is damaged. Run «hermes-acp doctor»."
-
-_SAID = Shape(UserSaid, message_id=_ID, parts=_several(*_PART))
-_KINDS: Mapping[type, tuple[str, Shape]] = {
-    UserSaid: ("said", _SAID),
-    AgentText: ("text", Shape(AgentText, message_id=_ID, text=_TEXT)),
-    AgentThought: ("thought", Shape(AgentThought, message_id=_ID, text=_TEXT)),
-    Noticed: ("notice", Shape(Noticed, message_id=_ID, text=_TEXT, severity=_choice("info", "warning", "error"))),
-    CallSoFar: ("tool", _CALL),
-    PlanChanged: ("plan", Shape(PlanChanged, items=_several(_STEP.read, _STEP.body))),
-    ContextUsed: ("usage", Shape(ContextUsed, used=_NUMBER, size=_NUMBER, cost=Field(_maybe(_of((int, float)))))),
-    ContextCompacted: (
-        "compaction",
-        Shape(
-            ContextCompacted,
-            id=_TEXT,
-            state=_choice("running", "done", "failed", "cancelled"),
-            before=_NUMBER,
-            after=_NUMBER,
-            summary=_TEXT,
-            made_by=_TEXT,
-            error=_TEXT,
-        ),
-    ),
-}
-
-
-def _form(made: type, shape: Shape) -> Form:
-    if made is CallSoFar:
-        return Form(lambda body: events_of(shape.read(body)))
-    return Form(lambda body: (shape.read(body),))
-
-
-FORMS: Mapping[str, Form] = {kind: _form(made, shape) for made, (kind, shape) in _KINDS.items()}

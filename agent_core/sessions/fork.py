@@ -176,7 +176,7 @@ def read_transcript(database: Database, session_id: str, *, all_messages: bool =
     )
 
 
-def decoded(kind: str, version: int, body: str | bytes, is_open: int) -> tuple[SessionEvent, ...]:
+def decoded(kind: str, version: int, body: str | bytes, _open: object = None) -> tuple[SessionEvent, ...]:
     """The events of a row.
 
     Raises:
@@ -185,7 +185,7 @@ def decoded(kind: str, version: int, body: str | bytes, is_open: int) -> tuple[S
     value = unpack(body)
     if not isinstance(value, dict):
         raise StoreError("An item of the session's history is damaged. Run `hermes-acp doctor`.", kind="corrupt")
-    return decode(kind, version, value, open=bool(is_open))
+    return decode(kind, version, value)
 
 
 def _messages(rows: Sequence[Row], session_id: str) -> Iterator[StoredMessage]:
@@ -212,7 +212,7 @@ def _events(rows: Sequence[Row], session_id: str) -> Iterator[StoredEvent]:
     damaged = 0
     for turn, position, kind, version, body, is_open, created_at in rows:
         try:
-            events = decoded(kind, version, body, is_open)
+            events = decoded(kind, version, body)
         except StoreError:
             damaged += 1
             events = unreadable()

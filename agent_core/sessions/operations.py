@@ -66,10 +66,10 @@ class LiveTurn:
     taken: Sequence[JournalRow] = ()
     events: Sequence[PackedEvent] = ()
 
-    def take(self, *, final: bool) -> None:
-        """Take what the journal has. `final`: the turn is over."""
+    def take(self) -> None:
+        """Take what the journal has."""
         if self.journal.is_dirty:
-            self.taken = self.journal.take(final)
+            self.taken = self.journal.take()
             self.events = packed_events(self.taken)
 
     def write_events(self, connection: sqlite3.Connection) -> None:

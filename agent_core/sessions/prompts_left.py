@@ -127,7 +127,7 @@ def _decoded(kind: str, version: int, body: str | bytes) -> Sequence[SessionEven
     """The events of a row; none where it is damaged: it is shown as that."""
     try:
         value = unpack(body)
-        return decode(kind, version, value, open=False) if isinstance(value, dict) else ()
+        return decode(kind, version, value) if isinstance(value, dict) else ()
     except StoreError:
         return ()
 

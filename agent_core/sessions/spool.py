@@ -204,7 +204,7 @@ def _coded(session_id: str, operations: Sequence[ops.Operation]) -> bytes:
     found = [_as_json(operation, turns) for operation in operations]
     told = []
     for turn in turns:
-        rows = turn.journal.take(final=True)
+        rows = turn.journal.take()
         turn.journal.put_back(rows)
         events = [_as_json(row, turns) for row in rows]
         told.append({name: getattr(turn, name) for name in _OF_TURN} | {"events": events})
@@ -272,7 +272,9 @@ def _from_json(value: Any, turns: list[ops.LiveTurn]) -> Any:
             return base64.b64decode(held)
         case "path":
             return path_from(held)
-    made = _types()[kind](**{name: _from_json(one, turns) for name, one in held.items()})
+    made_of = _types()[kind]
+    names = {each.name for each in fields(made_of)}  # earlier programs told more of some
+    made = made_of(**{name: _from_json(one, turns) for name, one in held.items() if name in names})
     if hasattr(made, "was_tried"):
         made.was_tried = True
     return made

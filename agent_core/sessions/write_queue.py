@@ -338,7 +338,7 @@ class WriteQueue:
         """Store all that waits in one transaction; an operation that can never be stored, and why, if one is met."""
         batch, turns = list(live.backlog), _turns_to_take(live)
         for turn in turns:
-            turn.take(final=turn is not live.turn)
+            turn.take()
         if not (batch or claim or (live.leaving and live.holds) or any(turn.events for turn in turns)):
             return None
         applied: Operation | None = None

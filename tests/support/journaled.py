@@ -45,7 +45,7 @@ def stored(rows: Iterable[JournalRow], turn: int = 1) -> list[StoredEvent]:
     found = []
     for row in sorted(rows, key=lambda row: row.position):
         json.dumps(row.body, ensure_ascii=False, allow_nan=False).encode()  # strict JSON, or this fails
-        events = decode(row.kind, row.version, unpack(pack(row.body)), open=row.open)
+        events = decode(row.kind, row.version, unpack(pack(row.body)))
         found.append(StoredEvent(turn, row.position, row.created_at, events, row.open))
     return found
 
@@ -87,9 +87,9 @@ class JournaledTurn:
         self.journal.record(event)
         show(self._view, event, self._client)
 
-    def write(self, *, final: bool = False) -> None:
+    def write(self) -> None:
         """Write what the journal has."""
-        self.rows |= {row.position: row for row in self.journal.take(final)}
+        self.rows |= {row.position: row for row in self.journal.take()}
 
     async def end(self) -> list[StoredEvent]:
         """Close the bridge as a turn's end does; what was stored of the turn."""
