@@ -72,23 +72,6 @@ class SearchHit:
 
 
 @dataclass(frozen=True, slots=True)
-class NearMiss:
-    """What a search that found nothing would have found; each number is of files.
-
-    Attributes:
-        other_case: the text stands in them in other letter case.
-        ignored: they match, and `.gitignore` or its like names them.
-        binary: they match, and are no text.
-        example: one of the files that match in other case, or else that are ignored.
-    """
-
-    other_case: int = 0
-    ignored: int = 0
-    binary: int = 0
-    example: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class SearchResult:
     """One page of hits and the total number of matches, or of files where files are listed.
 
@@ -100,7 +83,6 @@ class SearchResult:
         skipped: files whose names were left out because reading them asks (keys, credentials).
         partial: time ran out; `total` is what was found until then.
         unreadable: files and directories that could not be opened.
-        near: what almost matched, where nothing did and it was quickly found out.
         note: how what searched differs from ripgrep; '' where it was that.
     """
 
@@ -111,7 +93,6 @@ class SearchResult:
     shown: int = 0
     partial: bool = False
     unreadable: int = 0
-    near: NearMiss | None = None
     note: str = ""
 
 

@@ -14,7 +14,7 @@ from tools import arguments
 from tools.context import ToolContext, require_context
 from tools.errors import PatternRejected, ToolError
 from tools.light_dataclass import dataclass
-from tools.ports import NearMiss, SearchHit, SearchQuery, SearchResult
+from tools.ports import SearchHit, SearchQuery, SearchResult
 from tools.registry import registry
 from tools.result import ToolResult
 from tools.text.globs import split
@@ -206,28 +206,8 @@ def _nothing(result: SearchResult, query: SearchQuery, ctx: ToolContext) -> str:
     not_searched = "binary files, files that may hold credentials"
     if not query.include_ignored:
         not_searched = f"what .gitignore names, {not_searched}"
-    parts = [f"{what} {query.pattern!r}{of} below {where}.", *_nearly(result.near, query, ctx)]
-    return " ".join([*parts, f"(Not searched: {not_searched}.)", *_left_out(result)])
-
-
-def _nearly(near: NearMiss | None, query: SearchQuery, ctx: ToolContext) -> list[str]:
-    if near is None:
-        return []
-    example = f", as {arguments.display(near.example, ctx)}" if near.example else ""
-    hints = []
-    if near.other_case:
-        hints.append(f"With ignore_case it is in {_files(near.other_case)}{example}.")
-        example = ""
-    if near.ignored:
-        how = "" if query.ignore_case else " and perhaps ignore_case"
-        hints.append(f"With include_ignored{how} it is in {_files(near.ignored)} that .gitignore names{example}.")
-    if near.binary:
-        hints.append(f"It is in {_files(near.binary)} that {'is' if near.binary == 1 else 'are'} binary.")
-    return hints
-
-
-def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count} files"
+    found = f"{what} {query.pattern!r}{of} below {where}."
+    return " ".join([found, f"(Not searched: {not_searched}.)", *_left_out(result)])
 
 
 def _locations(hits: Sequence[SearchHit]) -> list[dict[str, Any]]:

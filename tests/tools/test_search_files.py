@@ -139,16 +139,6 @@ def test_the_options_of_a_search_are_passed_on(work: Path):
     assert found.text == "1 match:\nsrc/a.py\n3:def find():\n4:    return os"
 
 
-def test_when_nothing_matches_the_answer_says_what_would(work: Path):
-    ctx = make_context(work)
-    assert "With ignore_case it is in 1 file, as src/a.py." in call(ctx, "search_files", pattern="DEF find").text
-    (work / ".gitignore").write_text("*.gen\n")
-    (work / "x.gen").write_text("zebra\n")
-    text = call(ctx, "search_files", pattern="zebra").text
-    assert "With include_ignored" in text
-    assert "1 file that .gitignore names, as x.gen." in text
-
-
 def test_names_that_models_say_for_types_are_understood(work: Path):
     (work / "c.ts").write_text("import x\n")
     for kind in ("ts", "tsx", ".ts", "TypeScript"):

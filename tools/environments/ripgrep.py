@@ -23,7 +23,7 @@ from tools.environments.search_process import GLOB_HINT, OutOfTime, Runner
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_NONBLOCK
-from tools.ports import NearMiss, SearchHit, SearchQuery, SearchResult
+from tools.ports import SearchHit, SearchQuery, SearchResult
 from tools.settings import SearchSettings
 from tools.text.globs import GlobError, Wanted, settled, spread
 
@@ -210,59 +210,6 @@ def cut_around(text: str, at: int, max_chars: int) -> str:
     return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")
 
 
-# After a search that found nothing: one more, short, for what almost matched.
-
-_SECONDS = 1.5
-_MAX_LOOKED_AT = 200
-
-
-def near_miss(
-    query: SearchQuery,
-    globs: Sequence[str],
-    start: str,
-    runner: Runner,
-    *,
-    may_show: Callable[[str], bool],
-    start_of: Callable[[Path], bytes],
-) -> NearMiss | None:
-    """What would have matched in other letter case, in ignored files, in binary ones; None for nothing.
-
-    Not told where it takes more than a moment, or where there is too much to look at: then it may be wrong.
-
-    Args:
-        globs: what those of the query mean.
-        may_show: whether a file's name may be told.
-        start_of: the beginning of a file; raises OSError.
-    """
-    short = replace(runner, deadline=min(runner.deadline, time.monotonic() + _SECONDS))
-    loose = replace(query, ignore_case=True, include_ignored=True)
-    narrowed = (*narrowing(loose, globs), *everywhere(loose))
-    try:
-        found = _names(short, "--files-with-matches", "--null", "--text", *narrowed, *pattern(loose), "--", start)
-        found = [name for name in found if may_show(name)]
-        if not found or len(found) > _MAX_LOOKED_AT:
-            return None
-        plain = set(_names(short, "--files", "--null", *everywhere(query), "--", start))
-    except (OutOfTime, ToolError):
-        return None  # the search itself went well
-    binary = {name for name in found if _is_binary(runner.folder / name, start_of)}
-    ignored = sorted({name for name in found if name not in plain} - binary)
-    other_case = sorted(set(found) - binary - set(ignored))
-    example = next((runner.folder / name for name in [*other_case, *ignored]), None)
-    return NearMiss(len(other_case), len(ignored), len(binary), example)
-
-
-def _names(runner: Runner, *arguments: str) -> Sequence[str]:
-    return [name.decode(errors="surrogateescape") for name in b"".join(runner.rg(*arguments)).split(b"\0")[:-1]]
-
-
-def _is_binary(path: Path, start_of: Callable[[Path], bytes]) -> bool:
-    try:
-        return b"\0" in start_of(path)
-    except OSError:
-        return False
-
-
 # The search.
 
 _T = TypeVar("_T")
@@ -325,13 +272,9 @@ class Search:
             page = self._page(list(counts))
             hits = tuple(SearchHit(self._path(name), count=counts[name]) for name in page)
             result = self._result(hits, len(hits), len(counts))
-        if result.total:
-            return result
-        self._heed_time()
-        near = near_miss(
-            self.query, self._globs(), self.start, self.runner, may_show=self._may_show, start_of=self.looks.start_of
-        )
-        return replace(result, near=near)
+        if not result.total:
+            self._heed_time()
+        return result
 
     def _heed_time(self) -> None:
         """Nothing was found: that says something only where there was time for all of it."""

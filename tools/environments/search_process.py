@@ -18,52 +18,16 @@ from typing import IO, Any, Protocol
 
 from tools.environments.atomic_writes import open_resolved
 from tools.environments.child_env import bare_environment
+from tools.environments.git import IGNORE_FILES, ignore_files
 from tools.environments.guardian import UNSEEN, signal_group
 from tools.environments.program_finder import PROGRAMS
+from tools.environments.sandbox import kernel
+from tools.environments.sandbox.landlock_rules import FileRules
 from tools.environments.temp_directories import own_directory
 from tools.errors import PatternRejected, ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, SIGKILL
 from tools.ports import Interrupt
-
-# The files outside of a directory that say what a search in it passes over.
-
-IGNORE_FILES = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
-_EXCLUDES = re.compile(rb"""(?im)^\s*excludesfile\s*=\s*"?\s*(\S+?)\s*"?\s*$""")
-_MOST_BYTES = 1 << 20
-
-
-def ignore_files(folder: Path) -> Iterator[Path]:
-    """The paths where they may be, in its parents and in the user's home, the latter resolved; most are not there."""
-    for parent in folder.parents:
-        yield from (parent / name for name in IGNORE_FILES)
-    for config, names in _of_home():
-        yield _resolved(config)
-        yield from map(_resolved, names)
-
-
-def ignored_everywhere() -> list[Path]:
-    """The ignore files of the user's own that are there: they hold in every repository."""
-    return [path for _, names in _of_home() for path in names if path.is_file()]
-
-
-def _of_home() -> Iterator[tuple[Path, list[Path]]]:
-    """Git's settings in the user's home, each with the ignore files that it names; first the usual one."""
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - a home that is not known is no error
-    settings = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
-    yield settings / "ignore", [settings / "ignore"]
-    for config in (home / ".gitconfig", settings / "config"):
-        try:
-            with config.open("rb") as stream:
-                written = _EXCLUDES.findall(stream.read(_MOST_BYTES))
-        except OSError:
-            written = []
-        yield config, [Path(os.path.expanduser(os.fsdecode(name))) for name in written]  # noqa: PTH111 - as above
-
-
-def _resolved(path: Path) -> Path:
-    return Path(os.path.realpath(path))
-
 
 # The program and its run.
 
@@ -343,9 +307,6 @@ def _start_of(ground: SearchGround) -> str:
 def _confined(
     ground: SearchGround, program: Program, arguments: Sequence[str], **popen: Any
 ) -> subprocess.Popen[bytes]:
-    from tools.environments.sandbox import kernel  # noqa: PLC0415 - with the first search
-    from tools.environments.sandbox.kernel import start_confined  # noqa: PLC0415
-
     ruleset = _ruleset(ground, program)
 
     def confine() -> int:
@@ -357,44 +318,26 @@ def _confined(
         return subprocess.Popen([*program.words, *arguments], cwd=_start_of(ground), **popen)
 
     try:
-        return start_confined(confine, start)[0]
+        return kernel.start_confined(confine, start)[0]
     finally:
         os.close(ruleset)
 
 
 def _ruleset(ground: SearchGround, program: Program) -> int:
-    from tools.environments.sandbox import kernel  # noqa: PLC0415 - as above
-
-    version = kernel.landlock_version()
-    ruleset = kernel.create_ruleset(_READ_FILE | _READ_DIR, _TCP if version >= _NETWORK_SINCE else 0, 0, version)
+    version, handled = kernel.landlock_version(), _READ_FILE | _READ_DIR
+    ruleset = kernel.create_ruleset(handled, _TCP if version >= _NETWORK_SINCE else 0, 0, version)
     try:
+        rules = FileRules(ruleset, handled)
         # The names in the one directory on the way to a file are not read, so they need no rule.
-        kernel.allow_beneath(ruleset, _rights(ground.target), ground.target)
+        rules.allow_opened(ground.target, handled)
         own = (os.path.realpath(place) for place in (*_SYSTEM, program.words[0], *program.files))
+        # A link in a workspace must not make anything readable: none is followed.
         for place in (*map(Path, own), *ignore_files(ground.path)):
-            _allow(ruleset, place)
+            rules.allow(place, handled)
     except BaseException:
         os.close(ruleset)
         raise
     return ruleset
-
-
-def _allow(ruleset: int, place: Path) -> None:
-    """Allow what is at `place`, if something is; a link in a workspace must not make anything readable."""
-    from tools.environments.sandbox import kernel  # noqa: PLC0415 - as above
-
-    try:
-        handle = open_resolved(place, _NAME_ONLY)
-    except OSError:
-        return  # not every system has each of them
-    try:
-        kernel.allow_beneath(ruleset, _rights(handle), handle)
-    finally:
-        os.close(handle)
-
-
-def _rights(handle: int) -> int:
-    return _READ_FILE | _READ_DIR if stat.S_ISDIR(os.stat(handle).st_mode) else _READ_FILE
 
 
 @functools.lru_cache(maxsize=8)
@@ -402,8 +345,6 @@ def _can_confine(program: Program) -> bool:
     """Whether the program works so, found out by use. A script may read whatever it likes, and is only held."""
     if sys.platform != "linux":
         return False
-    from tools.environments.sandbox import kernel  # noqa: PLC0415 - as above
-
     try:
         with open(program.words[0], "rb") as start:  # noqa: PTH123 - plain and quick
             if start.read(len(_ELF)) != _ELF or not kernel.landlock_version():

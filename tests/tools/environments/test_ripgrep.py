@@ -16,7 +16,7 @@ from tests.support.searches import write_tree
 from tools.environments.search import search as search_tree
 from tools.environments.search_process import rg_program
 from tools.errors import ToolError, ToolInterrupted
-from tools.ports import NearMiss, SearchQuery, SearchResult
+from tools.ports import SearchQuery, SearchResult
 from tools.settings import SearchSettings
 
 
@@ -249,22 +249,6 @@ def test_a_type_stands_for_its_names(tmp_path: Path):
     write_tree(tmp_path, {"a.py": "needle\n", "b.pyi": "needle\n", "c.js": "needle\n", "d/a.py": "needle\n"})
     assert found(search("needle", tmp_path, type="py"), tmp_path) == ["a.py", "b.pyi", "d/a.py"]
     assert found(search("needle", tmp_path, type="py", glob="d/*"), tmp_path) == ["d/a.py"]
-
-
-def test_what_almost_matched_is_told_when_nothing_did(tmp_path: Path):
-    write_tree(
-        tmp_path,
-        {
-            ".gitignore": "out/\n",
-            "a.txt": "Needle\n",
-            "out/b.txt": "needle\n",
-            "c.bin": b"\0needle",
-            ".env": "needle\n",
-        },
-    )
-    assert search("needle", tmp_path).near == NearMiss(1, 1, 1, tmp_path / "a.txt")
-    assert search("nothing like it", tmp_path).near is None
-    assert search("Needle", tmp_path).near is None
 
 
 def test_a_binary_file_that_is_named_is_refused_with_the_reason(tmp_path: Path):

@@ -126,7 +126,7 @@ def grep(request: pytest.FixtureRequest, program_folder: Path) -> tuple[str, Sea
 
 def _of(result: SearchResult) -> SearchResult:
     """Without what only ripgrep tells."""
-    return replace(result, near=None, note="")
+    return replace(result, note="")
 
 
 def _are_alike(grep: tuple[str, Searching], query: SearchQuery) -> None:

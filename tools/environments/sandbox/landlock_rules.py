@@ -77,7 +77,7 @@ class FileRules:
 
     def _add(self, descriptor: int, rights: int, spared: _Spared) -> None:
         if not spared:
-            self._rule(descriptor, rights)
+            self.allow_opened(descriptor, rights)
             return
         for name in _names(descriptor, spared):
             inner = spared.get(name, _WHOLE)
@@ -90,7 +90,8 @@ class FileRules:
                 finally:
                     os.close(child)
 
-    def _rule(self, descriptor: int, rights: int) -> None:
+    def allow_opened(self, descriptor: int, rights: int) -> None:
+        """Allow `rights` on what a descriptor names."""
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISLNK(mode):
             return  # what it leads to has a rule of its own, or none
