@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import functools
 import ipaddress
 import os
-import selectors
 import socket
 import ssl
 import threading
@@ -21,6 +19,9 @@ import httpcore2
 import httpx2
 
 from agent_core.errors import ProviderConnectionError
+from tools.environments.http_connect import LookUp, connected, look_up
+from tools.environments.waiting import awaited
+from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 
 __all__ = ["CONNECT_TIMEOUT", "READ_TIMEOUT", "Abort", "make_client"]
@@ -86,18 +87,18 @@ class Abort:
         if self.done:
             raise httpcore2.ReadError("the request was given up")
 
-    @contextlib.contextmanager
-    def waking(self, wake: Callable[[], None]) -> Iterator[None]:
-        """Inside the block the request waits for something that `wake` ends; `wake` must not block.
+    def is_set(self) -> bool:
+        """Whether the request was given up."""
+        return self.done
+
+    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Until what is returned is called, the request waits for what `callback` ends, which must not block.
 
         Raises:
             httpcore2.ReadError: the request was given up.
         """
-        self._begin(wake)
-        try:
-            yield
-        finally:
-            self._forget()
+        self._begin(callback)
+        return self._forget
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
@@ -150,158 +151,6 @@ def _shut_down(used: socket.socket) -> None:
     # The plain socket's shutdown: the TLS one would take the session from under the thread that reads.
     with contextlib.suppress(OSError):
         socket.socket.shutdown(used, socket.SHUT_RDWR)
-
-
-# Name look-ups and TCP connects that another thread can end.
-
-Address = tuple[socket.AddressFamily, socket.SocketKind, int, str, Any]
-LookUp = Callable[[str, int], Sequence[Address]]
-_IN_PROGRESS = {errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EINTR}
-
-
-def look_up(host: str, port: int) -> Sequence[Address]:
-    """The addresses of a host, as the system orders them.
-
-    Raises:
-        OSError: it has none.
-    """
-    return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-
-
-class Resolver:
-    """Finds addresses; an abort or a time limit ends the wait, though not the look-up itself.
-
-    The system's look-up cannot be interrupted. It runs on a thread of its own, which ends by itself some time after
-    it was given up; who asks for the same name meanwhile waits for that same thread.
-    """
-
-    def __init__(self, look_up: LookUp = look_up) -> None:
-        self._look_up = look_up
-        self._lock = threading.Lock()
-        self._running: dict[tuple[str, int], _LookUpThread] = {}
-
-    def addresses(self, host: str, port: int, timeout: float | None, abort: Abort | None) -> Sequence[Address]:
-        """The addresses of `host`; `timeout` is in seconds.
-
-        Raises:
-            OSError: there is none; TimeoutError: it took too long.
-            httpcore2.ReadError: the request was given up.
-        """
-        if abort is None or host == "localhost" or _is_address(host):
-            return self._look_up(host, port)
-        with self._lock:
-            running = self._running.get((host, port))
-            if running is None:
-                running = _LookUpThread(functools.partial(self._run, host, port))
-                self._running[host, port] = running
-                running.start()
-        return running.wait(timeout, abort)
-
-    def _run(self, host: str, port: int) -> Sequence[Address]:
-        try:
-            return self._look_up(host, port)
-        finally:
-            with self._lock:
-                del self._running[host, port]
-
-
-class _LookUpThread(threading.Thread):
-    def __init__(self, work: Callable[[], Sequence[Address]]) -> None:
-        super().__init__(name="name-look-up", daemon=True)
-        self._work = work
-        self._changed = threading.Condition()
-        self._found: Sequence[Address] | OSError | None = None
-
-    def run(self) -> None:
-        found: Sequence[Address] | OSError
-        try:
-            found = self._work()
-        except (OSError, UnicodeError) as problem:  # UnicodeError: no name of a host can look like this
-            found = problem if isinstance(problem, OSError) else OSError(f"no such host: {problem}")
-        with self._changed:
-            self._found = found
-            self._changed.notify_all()
-
-    def wait(self, timeout: float | None, abort: Abort) -> Sequence[Address]:
-        with abort.waking(self._wake), self._changed:
-            self._changed.wait_for(lambda: self._found is not None or abort.done, timeout)
-            found = self._found
-        abort.check()
-        if found is None:
-            raise TimeoutError("the look-up of the host's address timed out")
-        if isinstance(found, OSError):
-            # Several may wait for this one: each raises an error of its own.
-            raise OSError(*found.args) from found
-        return found
-
-    def _wake(self) -> None:
-        with self._changed:
-            self._changed.notify_all()
-
-
-def connect(
-    address: Address,
-    timeout: float | None,
-    abort: Abort | None,
-    source: tuple[str, int] | None = None,
-    options: Iterable[Any] = (),
-) -> socket.socket:
-    """A connected TCP socket without Nagle's delay; `timeout` is in seconds, None waits for the system's own limit.
-
-    Raises:
-        OSError: it cannot be connected; TimeoutError: it took too long.
-        httpcore2.ReadError: the request was given up.
-    """
-    family, kind, protocol, _, target = address
-    connection = socket.socket(family, kind, protocol)
-    try:
-        for option in (*options, (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)):
-            connection.setsockopt(*option)
-        if source is not None:
-            connection.bind(source)
-        _establish(connection, target, timeout, abort)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _establish(connection: socket.socket, target: Any, timeout: float | None, abort: Abort | None) -> None:
-    connection.setblocking(False)
-    code = connection.connect_ex(target)
-    if code in _IN_PROGRESS:
-        _wait_until_connected(connection, timeout, abort)
-        code = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-    if code:
-        raise OSError(code, os.strerror(code))
-    connection.settimeout(timeout)
-
-
-def _wait_until_connected(connection: socket.socket, timeout: float | None, abort: Abort | None) -> None:
-    ours, theirs = socket.socketpair()
-    with ours, theirs, selectors.DefaultSelector() as selector:
-        selector.register(connection, selectors.EVENT_WRITE)
-        # A shutdown does not wake the poll of a connection in the making on every system; a byte does.
-        selector.register(ours, selectors.EVENT_READ)
-        with abort.waking(functools.partial(_send_byte, theirs)) if abort else contextlib.nullcontext():
-            ready = selector.select(timeout)
-    if abort is not None:
-        abort.check()
-    if not ready:
-        raise TimeoutError("timed out")
-
-
-def _send_byte(wake: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        wake.send(b"\0")
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 # Which certificates are trusted: the system's, or those of a CA that the user or the environment names.
@@ -546,7 +395,6 @@ class _TrackedBackend(httpcore2.NetworkBackend):
     def __init__(self, inner: httpcore2.NetworkBackend, *, to_proxy: bool) -> None:
         self._inner = inner
         self._to_proxy = to_proxy
-        self._resolver = Resolver()
 
     def connect_tcp(
         self,
@@ -578,14 +426,40 @@ class _TrackedBackend(httpcore2.NetworkBackend):
         source = None if local_address is None else (local_address, 0)
         last: OSError = OSError(f"{host} has no address")
         try:
-            for address in self._resolver.addresses(host, port, timeout, abort):
+            for address in addresses(host, port, timeout, abort):
                 try:
-                    return connect(address, timeout, abort, source, options or ())
+                    return connected(address, port, timeout, abort, source=source, options=options or ())
                 except OSError as problem:
                     last = problem
         except OSError as problem:
             last = problem
+        except ToolInterrupted as problem:
+            raise httpcore2.ReadError("the request was given up") from problem
         raise _kind(last)(str(last)) from last
+
+
+def addresses(
+    host: str, port: int, timeout: float | None, abort: Abort | None, find: LookUp = look_up
+) -> Sequence[str]:
+    """The addresses of `host`; an abort or a time limit ends the wait, though not the system's own look-up.
+
+    Raises:
+        OSError: there is none; TimeoutError: it took too long. ToolInterrupted, httpcore2.ReadError: given up.
+    """
+    if abort is None or host == "localhost" or _is_address(host):
+        return find(host, port)
+    try:
+        return awaited(lambda: find(host, port), abort, "name look-up", timeout)
+    except UnicodeError as problem:  # no name of a host can look like this
+        raise OSError(f"no such host: {problem}") from problem
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _kind(problem: OSError) -> type[Exception]:

@@ -16,7 +16,7 @@ from dataclasses import field
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from tools.environments.waiting import awaited
+from tools.environments.waiting import Ends, awaited
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt, WebError
@@ -119,7 +119,8 @@ def connect(addresses: Sequence[str], port: int, deadline: Deadline) -> socket.s
         left = deadline.left()
         try:
             # One address that does not answer must not take the time of those that would.
-            return _connected(address, port, left if number == len(addresses) else min(left, _PATIENCE), deadline)
+            most = left if number == len(addresses) else min(left, _PATIENCE)
+            return connected(address, port, most, deadline.interrupt)
         except OSError as failure:
             problem = failure
     deadline.left()
@@ -128,17 +129,33 @@ def connect(addresses: Sequence[str], port: int, deadline: Deadline) -> socket.s
     ) from problem
 
 
-def _connected(address: str, port: int, timeout: float, deadline: Deadline) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    connection = socket.socket(family, socket.SOCK_STREAM)
+def connected(
+    address: str,
+    port: int,
+    timeout: float | None,
+    interrupt: Ends | None,
+    *,
+    source: tuple[str, int] | None = None,
+    options: Iterable[Any] = (),
+) -> socket.socket:
+    """A TCP connection without Nagle's delay; `timeout` is in seconds, None waits for the system's own limit.
+
+    Raises:
+        OSError: it cannot be made; TimeoutError: it took too long. ToolInterrupted.
+    """
+    connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
     try:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for option in (*options, (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)):
+            connection.setsockopt(*option)
+        if source is not None:
+            connection.bind(source)
         connection.setblocking(False)
         code = connection.connect_ex((address, port))
         if code in _IN_PROGRESS:
-            _wait_until_connected(connection, timeout, deadline)
+            _wait_until_connected(connection, timeout, interrupt)
             code = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         _check(code)
+        connection.settimeout(timeout)
     except BaseException:
         connection.close()
         raise
@@ -150,25 +167,27 @@ def _check(code: int) -> None:
         raise OSError(code, os.strerror(code))
 
 
-def _wait_until_connected(connection: socket.socket, timeout: float, deadline: Deadline) -> None:
+def _wait_until_connected(connection: socket.socket, timeout: float | None, interrupt: Ends | None) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs, selectors.DefaultSelector() as selector:
         selector.register(connection, selectors.EVENT_WRITE)
-
-        def wake() -> None:
-            with suppress(OSError):
-                theirs.send(b"\0")
-
+        # A shutdown does not wake the poll of a connection in the making on every system; a byte does.
         selector.register(ours, selectors.EVENT_READ)
-        forget = deadline.interrupt.on_cancel(wake)
+        forget = interrupt.on_cancel(functools.partial(_send_byte, theirs)) if interrupt is not None else None
         try:
             ready = selector.select(timeout)
         finally:
-            forget()
-    if deadline.interrupt.is_set():
-        raise deadline.missed()
+            if forget is not None:
+                forget()
+    if interrupt is not None and interrupt.is_set():
+        raise ToolInterrupted
     if not ready:
         raise TimeoutError("it did not answer in time")
+
+
+def _send_byte(wake: socket.socket) -> None:
+    with suppress(OSError):
+        wake.send(b"\0")
 
 
 # The HTTP library's way to the network: it gets the addresses that were checked, a deadline, and ends with the turn.

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from tools.errors import ToolInterrupted
-from tools.ports import Interrupt
 
 T = TypeVar("T")
 
 
-def awaited(work: Callable[[], T], interrupt: Interrupt, name: str, seconds: float | None = None) -> T:
+class Ends(Protocol):
+    """The part of an `Interrupt` that ends a wait."""
+
+    def is_set(self) -> bool:
+        """Whether nobody waits any more."""
+        ...
+
+    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call `callback` then; returns what forgets it."""
+        ...
+
+
+def awaited(work: Callable[[], T], interrupt: Ends, name: str, seconds: float | None = None) -> T:
     """What `work` returns or raises, done on a thread of its own.
 
     Args:
@@ -20,7 +31,7 @@ def awaited(work: Callable[[], T], interrupt: Interrupt, name: str, seconds: flo
         name: of the thread.
 
     Raises:
-        ToolInterrupted: the turn is over. TimeoutError: the time is over.
+        ToolInterrupted: nobody waits any more. TimeoutError: the time is over.
     """
     found: list[T] = []
     problems: list[BaseException] = []
@@ -33,11 +44,17 @@ def awaited(work: Callable[[], T], interrupt: Interrupt, name: str, seconds: flo
             problems.append(problem)
         finally:
             done.set()
-            interrupt.notify()
 
-    threading.Thread(target=run, name=name, daemon=True).start()
-    if not interrupt.wait_for(done.is_set, seconds):
-        raise ToolInterrupted if interrupt.is_set() else TimeoutError(f"the {name} took too long")
+    forget = interrupt.on_cancel(done.set)
+    try:
+        threading.Thread(target=run, name=name, daemon=True).start()
+        done.wait(seconds)
+    finally:
+        forget()
+    if interrupt.is_set():
+        raise ToolInterrupted
     if problems:
         raise problems[0]
+    if not found:
+        raise TimeoutError(f"the {name} took too long")
     return found[0]

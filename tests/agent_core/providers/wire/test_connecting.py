@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import sys
 import threading
@@ -10,12 +9,14 @@ import threading
 import httpcore2
 import pytest
 
-from agent_core.providers.transport import Abort, Resolver, connect, look_up
+from agent_core.providers.transport import Abort, addresses
 from tests.support.agents import in_background
 from tests.support.full_listener import full_listener
 from tests.support.waiting import wait_until
+from tools.environments.http_connect import connected
+from tools.errors import ToolInterrupted
 
-FOUND = look_up("127.0.0.1", 80)
+FOUND = ["127.0.0.1"]
 
 
 class Names:
@@ -39,13 +40,13 @@ class Names:
 
 
 def look_ups():
-    return [thread for thread in threading.enumerate() if thread.name == "name-look-up"]
+    return [thread for thread in threading.enumerate() if thread.name == "name look-up"]
 
 
 def test_a_name_has_the_addresses_that_the_system_gives():
     names = Names()
     names.let.set()
-    assert Resolver(names).addresses("model.example", 80, 5, Abort()) == FOUND
+    assert addresses("model.example", 80, 5, Abort(), names) == FOUND
     wait_until(lambda: look_ups() == [])
 
 
@@ -53,42 +54,25 @@ def test_a_name_has_the_addresses_that_the_system_gives():
 def test_addresses_and_this_machine_need_no_thread(host):
     names = Names()
     names.let.set()
-    Resolver(names).addresses(host, 80, 5, Abort())
+    addresses(host, 80, 5, Abort(), names)
     assert names.threads == [threading.current_thread()]
 
 
 def test_an_abort_ends_the_wait_for_a_look_up():
     names, abort = Names(), Abort()
-    waiting = in_background(lambda: Resolver(names).addresses("model.example", 80, None, abort))
+    waiting = in_background(lambda: addresses("model.example", 80, None, abort, names))
     assert names.begun.wait(5)
     abort.abort()
-    with pytest.raises(httpcore2.ReadError, match="given up"):
+    with pytest.raises(ToolInterrupted):
         waiting.result(2)
     names.let.set()
     wait_until(lambda: look_ups() == [])
 
 
-def test_who_asks_again_meanwhile_waits_for_the_same_look_up():
-    names = Names()
-    resolver = Resolver(names)
-    for _ in range(3):
-        abort = Abort()
-        given_up = in_background(lambda abort=abort: resolver.addresses("model.example", 80, None, abort))
-        assert names.begun.wait(5)
-        abort.abort()
-        with pytest.raises(httpcore2.ReadError):
-            given_up.result(2)
-    assert len(look_ups()) == 1
-    last = in_background(lambda: resolver.addresses("model.example", 80, None, Abort()))
-    names.let.set()
-    assert last.result(5) == FOUND
-    assert resolver.addresses("model.example", 80, None, Abort()) == FOUND
-
-
 def test_a_look_up_that_takes_too_long_is_a_time_out():
     names = Names()
     with pytest.raises(TimeoutError, match="look-up"):
-        Resolver(names).addresses("model.example", 80, 0.01, Abort())
+        addresses("model.example", 80, 0.01, Abort(), names)
     names.let.set()
     wait_until(lambda: look_ups() == [])
 
@@ -100,7 +84,7 @@ def test_a_name_that_is_none_is_an_error(problem):
     names = Names(problem)
     names.let.set()
     with pytest.raises(OSError, match=r"Name or service not known|label too long"):
-        Resolver(names).addresses("model.example", 80, 5, Abort())
+        addresses("model.example", 80, 5, Abort(), names)
 
 
 def test_a_request_that_was_given_up_looks_nothing_up():
@@ -108,15 +92,14 @@ def test_a_request_that_was_given_up_looks_nothing_up():
     names.let.set()
     abort.abort()
     with pytest.raises(httpcore2.ReadError):
-        Resolver(names).addresses("model.example", 80, 5, abort)
+        addresses("model.example", 80, 5, abort, names)
 
 
 @pytest.mark.parametrize("abort", [None, Abort()], ids=["alone", "for a request"])
 def test_a_connection_sends_at_once_and_has_its_options(abort):
     with socket.create_server(("127.0.0.1", 0)) as server:
-        [address] = look_up(*server.getsockname())
         options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
-        with connect(address, 5, abort, ("127.0.0.1", 0), options) as made:
+        with connected(*server.getsockname(), 5, abort, source=("127.0.0.1", 0), options=options) as made:
             assert made.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
             assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
             assert made.gettimeout() == 5
@@ -127,16 +110,15 @@ def test_a_connection_sends_at_once_and_has_its_options(abort):
 
 
 def test_a_refused_connection_is_an_error(refused_port):
-    [address] = look_up("127.0.0.1", refused_port)
     with pytest.raises(ConnectionRefusedError, match="refused"):
-        connect(address, 5, Abort())
+        connected("127.0.0.1", refused_port, 5, Abort())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a full queue refuses connections")
 class TestNeverAnswered:
     def test_it_times_out(self):
         with full_listener() as port, pytest.raises(TimeoutError):
-            connect(look_up("127.0.0.1", port)[0], 0.01, Abort())
+            connected("127.0.0.1", port, 0.01, Abort())
 
     def test_an_abort_ends_it_and_the_socket_is_closed(self):
         class Heard(Abort):
@@ -146,16 +128,15 @@ class TestNeverAnswered:
                 super().__init__()
                 self.waited = threading.Event()
 
-            @contextlib.contextmanager
-            def waking(self, wake):
-                with super().waking(wake):
-                    self.waited.set()
-                    yield
+            def on_cancel(self, callback):
+                forget = super().on_cancel(callback)
+                self.waited.set()
+                return forget
 
         abort = Heard()
         with full_listener() as port:
-            waiting = in_background(lambda: connect(look_up("127.0.0.1", port)[0], None, abort))
+            waiting = in_background(lambda: connected("127.0.0.1", port, None, abort))
             assert abort.waited.wait(5)
             abort.abort()
-            with pytest.raises(httpcore2.ReadError, match="given up"):
+            with pytest.raises(ToolInterrupted):
                 waiting.result(2)
