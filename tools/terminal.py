@@ -11,7 +11,6 @@ from tools.errors import ToolError, ToolInterrupted
 from tools.registry import registry
 from tools.result import ShownOutput, ToolResult, ended_with
 from tools.shell.commands import LiveText, body_of, describe, ending_of, find_place, news, pipe_note, told
-from tools.shell.interactive import waits_for_input
 from tools.shell.session import Processes, ProcessSpec, ShellCommand
 
 _SCHEMA = {
@@ -46,12 +45,7 @@ def terminal(args: dict[str, Any], **kw: Any) -> ToolResult:
     command = arguments.text(args, "command")
     if not command.strip():
         raise ToolError("terminal: `command` must be a shell command, not empty.")
-    background = arguments.boolean(args, "background")
-    variables = ctx.processes.memory.state().added() if ctx.processes is not None else ()
-    pty = arguments.boolean(args, "pty")
-    if told_why := waits_for_input(command, ctx.cwd, variables=variables, background=background, pty=pty):
-        raise ToolError(f"terminal: {told_why}")
-    if background:
+    if arguments.boolean(args, "background"):
         return _in_background(command, args, ctx)
     timeout, is_cut = _seconds(args.get("timeout"), ctx)
     place = find_place(args.get("workdir"), ctx)
@@ -66,7 +60,7 @@ def terminal(args: dict[str, Any], **kw: Any) -> ToolResult:
         place.state.added() or None,
         save_to=ctx.output_file,
         unset=place.state.removed(),
-        pty=pty,
+        pty=arguments.boolean(args, "pty"),
         outside=arguments.boolean(args, "unsandboxed"),
         most_chars=ctx.settings.terminal.max_output_chars,
     )
