@@ -19,8 +19,7 @@ import httpcore2
 import httpx2
 
 from agent_core.errors import ProviderConnectionError
-from tools.environments.http_connect import LookUp, connected, look_up
-from tools.environments.waiting import awaited
+from tools.environments.http_connect import LookUp, awaited, connected, look_up
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 

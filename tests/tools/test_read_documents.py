@@ -18,8 +18,7 @@ from agent_core.cancel import CancelToken
 from tests.support.documents import opendocument, pdf, pptx, xlsx, zipped
 from tests.support.tool_context import body_of, call, error_of, make_context, page_of
 from tools.documents.kinds import Document, document_of
-from tools.documents.reading import document_text
-from tools.environments.document_reader import read_document
+from tools.documents.reading import document_text, read_document
 from tools.errors import ToolError, ToolInterrupted, install_line
 from tools.files.seen import FilesSeen
 

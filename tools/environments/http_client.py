@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from tools.approval.actions import ReachHost, SearchWeb
 from tools.approval.gate import Gate
-from tools.environments.http_connect import CheckedBackend, Deadline, LookUp, Proxy, addresses_of, look_up, proxy_for
-from tools.environments.waiting import awaited
+from tools.environments.http_connect import (
+    CheckedBackend,
+    Deadline,
+    LookUp,
+    Proxy,
+    addresses_of,
+    awaited,
+    look_up,
+    proxy_for,
+)
 from tools.errors import ToolInterrupted, install_line
 from tools.ports import Interrupt, WebError, WebRequest, WebResponse, WebSearchHit
 from tools.settings import WebSettings

@@ -8,19 +8,72 @@ import os
 import selectors
 import socket
 import ssl
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from tools.environments.waiting import Ends, awaited
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.ports import Interrupt, WebError
 from tools.web.addresses import Target, inside_by_name
+
+# Waiting for what cannot be interrupted: the wait ends with the turn, and the work goes on without anybody.
+
+T = TypeVar("T")
+
+
+class Ends(Protocol):
+    """The part of an `Interrupt` that ends a wait."""
+
+    def is_set(self) -> bool:
+        """Whether nobody waits any more."""
+        ...
+
+    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call `callback` then; returns what forgets it."""
+        ...
+
+
+def awaited(work: Callable[[], T], interrupt: Ends, name: str, seconds: float | None = None) -> T:
+    """What `work` returns or raises, done on a thread of its own.
+
+    Args:
+        work: changes nothing that somebody would miss or mind after the wait.
+        name: of the thread.
+
+    Raises:
+        ToolInterrupted: nobody waits any more. TimeoutError: the time is over.
+    """
+    found: list[T] = []
+    problems: list[BaseException] = []
+    done = threading.Event()
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as problem:  # noqa: BLE001 - raised below, by who waits for it
+            problems.append(problem)
+        finally:
+            done.set()
+
+    forget = interrupt.on_cancel(done.set)
+    try:
+        threading.Thread(target=run, name=name, daemon=True).start()
+        done.wait(seconds)
+    finally:
+        forget()
+    if interrupt.is_set():
+        raise ToolInterrupted
+    if problems:
+        raise problems[0]
+    if not found:
+        raise TimeoutError(f"the {name} took too long")
+    return found[0]
 
 
 class Deadline:

@@ -14,14 +14,18 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from tools.environments.atomic_writes import told_as_file_error
-from tools.environments.ripgrep import Looks, Search, cut_around, spans_lines, wanted_files
-from tools.environments.search_process import (
+from tools.environments.ripgrep import (
     Ground,
+    Looks,
     Program,
     Runner,
+    Search,
+    cut_around,
     grep_program,
     held_for_search,
     rg_program,
+    spans_lines,
+    wanted_files,
 )
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass

@@ -17,8 +17,8 @@ from agent_core.plugins.plugins import Plugins
 from agent_core.remote.target import elsewhere_of
 from tools.environments.guardian import Guardian
 from tools.environments.program_finder import PROGRAMS
+from tools.environments.ripgrep import rg_program
 from tools.environments.sandbox.probe import probe
-from tools.environments.search_process import rg_program
 from tools.environments.temp_directories import OwnDirectory
 from tools.errors import CommandError
 from tools.settings import ToolSettings

@@ -21,7 +21,7 @@ from tools.approval.gate import Approvals, Gate
 from tools.approval.policy import Rules
 from tools.environments.gated_ports import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem
-from tools.environments.search_process import held_for_search, rg_program
+from tools.environments.ripgrep import held_for_search, rg_program
 from tools.errors import Denied, FileAccessError, FileRefused, ToolError
 from tools.ports import NoHistory, SearchQuery, TakeBack
 

@@ -13,8 +13,8 @@ import pytest
 
 from agent_core.cancel import CancelToken
 from tests.support.searches import write_tree
+from tools.environments.ripgrep import rg_program
 from tools.environments.search import search as search_tree
-from tools.environments.search_process import rg_program
 from tools.errors import ToolError, ToolInterrupted
 from tools.ports import SearchQuery, SearchResult
 from tools.settings import SearchSettings

@@ -16,10 +16,10 @@ from typing import IO, TypeVar
 from tools.environments.child_env import child_environment, terminal_environment
 from tools.environments.command_watch import QUIET_SECONDS, run_to_end
 from tools.environments.guardian import VARIABLE
+from tools.environments.http_connect import awaited
 from tools.environments.remote.connection import FarFacts, Footing, Link, NotConnected, Streams, probe
 from tools.environments.remote.scripts import READING, Framing, Wrapped, quoted, wrap
 from tools.environments.shell_start import FarCommand, Input, StartedShell, exit_of, pseudo_terminal, read_report
-from tools.environments.waiting import awaited
 from tools.errors import CommandError, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.ports import CommandOutcome, CommandSpec, Interrupt

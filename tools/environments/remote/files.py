@@ -21,9 +21,8 @@ from tools.environments.local_files import is_pseudo
 from tools.environments.remote import connection
 from tools.environments.remote.connection import FarFacts, Footing, Link, NotConnected, Streams
 from tools.environments.remote.scripts import line_of, new_token, quoted
-from tools.environments.ripgrep import SNIFFED_BYTES, Looks
+from tools.environments.ripgrep import SNIFFED_BYTES, Looks, Program
 from tools.environments.search import searched
-from tools.environments.search_process import Program
 from tools.errors import CommandError, FileAccessError, FileChanged, FileMissing, FileRefused
 from tools.light_dataclass import dataclass
 from tools.ports import FileStat, FileSystem, Interrupt, SearchQuery, SearchResult, real_path
@@ -378,7 +377,7 @@ kill $c 2>/dev/null; exit $s
 
 @dataclass(frozen=True, slots=True)
 class FarGround:
-    """Implements `search_process.Ground` in a directory of another machine."""
+    """Implements `ripgrep.Ground` in a directory of another machine."""
 
     link: Link
     folder: Path
