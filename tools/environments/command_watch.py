@@ -9,6 +9,7 @@ import select
 import signal
 import struct
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -22,6 +23,10 @@ from tools.ports import CommandSpec, Interrupt
 from tools.settings import TerminalSettings
 from tools.shell.session import ShellCommand, ShellOutcome
 from tools.text.terminal_output import FULL_SCREEN, TAIL_CHARS, open_line, question, takes_the_screen
+
+if sys.platform != "win32":
+    import fcntl
+    import termios
 
 
 def open_exit_watch(process: subprocess.Popen[bytes]) -> int:
@@ -132,8 +137,6 @@ class PromptWatch:
     def _hides_typing(self) -> bool:
         if self._terminal is None:
             return False
-        import termios  # noqa: PLC0415 - not on every system
-
         try:
             flags: int = termios.tcgetattr(self._terminal)[_LFLAG]
         except termios.error:
@@ -373,9 +376,6 @@ def _drain(descriptor: int, read: Callable[[int], int]) -> None:
 
 
 def _bytes_waiting(descriptor: int) -> int:
-    import fcntl  # noqa: PLC0415 - not on every system
-    import termios  # noqa: PLC0415 - the same
-
     answer = fcntl.ioctl(descriptor, termios.FIONREAD, struct.pack("i", 0))
     count: int = struct.unpack("i", answer)[0]
     return count

@@ -19,6 +19,7 @@ from tools.approval.policy import Confines, Decision
 from tools.approval.questions import Stopwatch
 from tools.approval.sensitive import looks_of_git, searches_below
 from tools.changes.scan import is_generated
+from tools.environments.git import tracked_files
 from tools.environments.persistence_watch import KeptPlaces, PlaceChange, Snapshot
 from tools.environments.sandbox.places import WorkspaceSecrets
 from tools.environments.sandbox.port import HOLDING, Confinement, Level, Limits, Network, Sandbox
@@ -348,8 +349,6 @@ class Containment:
             return InGit()
         printed, compared = set[Path](), set[Path]()
         for look in looks:
-            from tools.environments.git import tracked_files  # noqa: PLC0415 - few projects have such files
-
             files = None if look.directory is None else tracked_files(look.directory, look.only)
             found = {path for paths in known.values() for path in paths if files is None or path in files}
             compared |= found

@@ -22,23 +22,21 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from tools.environments.guardian import UNSEEN, signal_group
 from tools.environments.persistence_scan import all_settings, read_file
 from tools.environments.program_finder import PROGRAMS
 from tools.environments.sandbox.network.hosts import host_name
+from tools.environments.sandbox.port import Confinement, Sandbox
+from tools.environments.sandbox.probe import make_sandbox
 from tools.environments.temp_directories import own_directory
 from tools.errors import ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
 from tools.os_compat import SIGKILL, own_user
 from tools.ports import Interrupt
 from tools.web.addresses import inside_by_name
-
-if TYPE_CHECKING:
-    from tools.environments.sandbox.port import Sandbox
-
 
 _SETTINGS = (
     "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.pager=cat",
@@ -386,9 +384,6 @@ class Git:
         return self._popen([program, *_SETTINGS, *arguments], cwd=cwd, env=environ, **options, **apart)
 
     def _popen(self, arguments: Sequence[str], **popen: Any) -> subprocess.Popen[bytes]:
-        from tools.environments.sandbox.port import Confinement  # noqa: PLC0415
-        from tools.environments.sandbox.probe import make_sandbox  # noqa: PLC0415 - not needed to open a session
-
         if not self._is_ready:
             self._sandbox, self._is_ready = make_sandbox(), True
         if self._sandbox is None:

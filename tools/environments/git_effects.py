@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tools.approval.commands.bash.interpreter import read_command
 from tools.approval.commands.bash.reading import UNKNOWN, Argument, Invocation, git_words, sets_git_up
 from tools.approval.persistence_paths import is_git_name, run_later
 from tools.changes.command_targets import CommandLine, sorted_arguments
@@ -116,8 +117,6 @@ def git_effects(
     """
     if "git" not in command or sys.platform == "win32" or sets_git_up(command):
         return NO_EFFECTS
-    from tools.approval.commands.bash.interpreter import read_command  # noqa: PLC0415 - much to load, and a start needs none of it
-
     calls = [call for call in read_command(command, cwd).invocations if _is_followed(call)]
     if not calls:
         return NO_EFFECTS

@@ -8,11 +8,14 @@ import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from tools.environments.background_process import BackgroundProcess
 from tools.environments.child_env import child_environment, terminal_environment
 from tools.environments.command_watch import QUIET_SECONDS, run_to_end
 from tools.environments.guardian import Guardian, SessionGroups
+from tools.environments.sandbox.denial import looks_denied
+from tools.environments.sandbox.port import Confinement, Sandbox
 from tools.environments.shell_start import Input, ShellStarter, StartedShell, read_report
 from tools.errors import CommandError, ToolError
 from tools.ports import CommandOutcome, CommandSpec, Interrupt
@@ -26,10 +29,6 @@ from tools.shell.session import (
     ShellCommand,
     ShellMemory,
 )
-
-if TYPE_CHECKING:
-    from tools.environments.background_process import BackgroundProcess
-    from tools.environments.sandbox.port import Confinement, Sandbox
 
 
 class LocalEnvironment:
@@ -180,8 +179,6 @@ class LocalEnvironment:
         """The outcome of a command, with what its confinement kept it from."""
         if self._sandbox is None or spec.confinement is None:
             return outcome
-        from tools.environments.sandbox.denial import looks_denied  # noqa: PLC0415 - not every session confines
-
         by_network = self._sandbox.refusals(started.process)
         refused = looks_denied(outcome, spec.confinement, by_network, spec.cwd)
         return replace(outcome, refused=refused, unreached=by_network)
@@ -237,8 +234,6 @@ class LocalProcesses:
 
     def start(self, spec: ProcessSpec) -> ProcessInfo:
         """Start a command and return at once."""
-        from tools.environments.background_process import BackgroundProcess  # noqa: PLC0415 - most sessions have none
-
         with self._lock:
             self._make_room()
             name = self._new_id()

@@ -19,6 +19,7 @@ from tools.environments.atomic_writes import (
     replace_at,
     told_as_file_error,
 )
+from tools.environments.search import search
 from tools.errors import FileChanged, FileMissing, FileRefused
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_DIRECTORY, O_NOCTTY, O_NONBLOCK
@@ -125,8 +126,6 @@ class LocalFileSystem:
             raise FileMissing(f"Could not search {query.path}: there is nothing at that path.")
         if facts.kind == "other" or is_pseudo(query.path):
             raise FileRefused(f"Could not search {query.path}: it is neither a directory nor a regular file.")
-        from tools.environments.search import search  # noqa: PLC0415 - with the first search
-
         return search(query, self.limits, self.interrupt, self.private)
 
 

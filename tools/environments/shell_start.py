@@ -12,19 +12,20 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from tools.environments.guardian import SessionGroups, signal_group
 from tools.environments.program_finder import PROGRAMS
+from tools.environments.sandbox.port import Confinement, Sandbox
 from tools.errors import CommandError
 from tools.light_dataclass import dataclass
 from tools.os_compat import NOT_ON_WINDOWS
 from tools.shell.exit_codes import with_exit
 from tools.shell.session import ShellState
 
-if TYPE_CHECKING:
-    from tools.environments.sandbox.port import Confinement, Sandbox
-
+if sys.platform != "win32":
+    import fcntl
+    import termios
 
 # What `export -p` prints: names and values as a shell quotes them for itself.
 
@@ -403,9 +404,6 @@ def _pipe(reader_of: contextlib.ExitStack, writer_of: contextlib.ExitStack) -> t
 
 def pseudo_terminal(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
     """A pseudo-terminal: our end, and the program's. Each is closed with its stack."""
-    import fcntl  # noqa: PLC0415 - not on every system
-    import termios  # noqa: PLC0415 - the same
-
     master, slave = os.openpty()
     ours.callback(os.close, master)
     theirs.callback(os.close, slave)

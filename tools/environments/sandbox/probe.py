@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING
 
 from tools.environments.child_env import bare_environment
 from tools.environments.sandbox import kernel
+from tools.environments.sandbox.bubblewrap import BubblewrapSandbox
+from tools.environments.sandbox.landlock_sandbox import LandlockSandbox
 from tools.environments.sandbox.port import Confinement, Probed, Promise, Sandbox
+from tools.environments.sandbox.seatbelt import SeatbeltSandbox
+from tools.environments.sandbox.seccomp import why_not
 from tools.environments.temp_directories import own_directory
 
 if TYPE_CHECKING:
@@ -43,9 +47,6 @@ def _landlock() -> Probed:
     version = kernel.landlock_version()
     if version < 1:
         return Probed("landlock", works=False, why_not="the kernel has no Landlock (Linux 5.13), or it is off")
-    from tools.environments.sandbox.landlock_sandbox import LandlockSandbox  # noqa: PLC0415 - Linux only
-    from tools.environments.sandbox.seccomp import why_not  # noqa: PLC0415 - Linux only
-
     promises: list[Promise] = ["writes", "secrets", "network", "memory"]
     if version >= _SIGNALS_SINCE:
         promises.append("signals")
@@ -56,16 +57,12 @@ def _landlock() -> Probed:
 
 @functools.cache
 def _bubblewrap() -> Probed:
-    from tools.environments.sandbox.bubblewrap import BubblewrapSandbox  # noqa: PLC0415 - rarely needed
-
     promises: tuple[Promise, ...] = ("writes", "secrets", "network", "memory", "signals", "metadata")
     return _tried("bubblewrap", BubblewrapSandbox, promises)
 
 
 @functools.cache
 def _seatbelt() -> Probed:
-    from tools.environments.sandbox.seatbelt import SeatbeltSandbox  # noqa: PLC0415 - macOS only
-
     return _tried("seatbelt", SeatbeltSandbox, ("writes", "secrets", "network", "memory", "signals", "metadata"))
 
 
@@ -154,21 +151,12 @@ def reaches_hosts() -> bool:
     name = next((each.name for each in probe() if each.works), "")
     if name != "landlock":
         return name == "seatbelt"
-    from tools.environments.sandbox.seccomp import why_not  # noqa: PLC0415 - Linux only
-
     return not why_not()
 
 
 def _make(name: str, make_guard: Callable[[], SessionNetwork] | None) -> Sandbox:
     if name == "bubblewrap":
-        from tools.environments.sandbox.bubblewrap import BubblewrapSandbox  # noqa: PLC0415 - rarely needed
-
         return BubblewrapSandbox()
     if name == "seatbelt":
-        from tools.environments.sandbox.seatbelt import SeatbeltSandbox  # noqa: PLC0415 - macOS only
-
         return SeatbeltSandbox(make_guard() if make_guard is not None else None)
-    from tools.environments.sandbox.landlock_sandbox import LandlockSandbox  # noqa: PLC0415 - Linux only
-    from tools.environments.sandbox.seccomp import why_not  # noqa: PLC0415 - Linux only
-
     return LandlockSandbox(make_guard() if make_guard is not None and not why_not() else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import ipaddress
 import logging
@@ -444,8 +445,6 @@ def _is_let_out(duplicate: socket.socket, reach: Reach) -> bool:
 
 def _disconnect(duplicate: socket.socket) -> int:
     """What connecting to no family does: the socket becomes as new."""
-    import ctypes  # noqa: PLC0415 - rare: Python's sockets cannot do it
-
     library = ctypes.CDLL(None, use_errno=True)
     return 0 if library.connect(duplicate.fileno(), bytes(16), 16) == 0 else ctypes.get_errno()
 
