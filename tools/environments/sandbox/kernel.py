@@ -23,7 +23,8 @@ if sys.platform != "win32":
     import resource
 
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
-_SECCOMP_CALL = {"x86_64": 317, "aarch64": 277}
+SECCOMP_CALL = {"x86_64": 317, "aarch64": 277}
+"""The number of seccomp(2) by processor."""
 _VERSION = 1
 _PATH_BENEATH = 1
 _SET_FILTER = 1
@@ -164,7 +165,7 @@ def change_owner(handle: int, user: int, group: int) -> None:
 
 
 def _seccomp() -> int:
-    number = _SECCOMP_CALL.get(machine())
+    number = SECCOMP_CALL.get(machine())
     if number is None:
         raise OSError(f"No seccomp filter is known for {machine()} processors.")
     return number

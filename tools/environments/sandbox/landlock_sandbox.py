@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-import queue
 import stat
 import subprocess
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -307,8 +307,7 @@ class Warden:
         self._version = version
         self._has_own_ipc = False
         self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._works: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
+        self._thread: ThreadPoolExecutor | None = None
 
     def run(self, work: Callable[[], object]) -> None:
         """Call `work` on the thread in whose domain commands belong, and wait for it; so are threads that it starts.
@@ -318,10 +317,9 @@ class Warden:
         """
         with self._lock:
             if self._thread is None:
-                self._start()
-            asked = _Work(work)
-            self._works.put(asked)
-        asked.wait()
+                self._thread = self._started()
+            asked = self._thread.submit(work)
+        asked.result()
 
     def has_own_ipc(self) -> bool:
         """Whether what the session's commands share by System V's means is theirs alone.
@@ -337,40 +335,32 @@ class Warden:
         with self._lock:
             if self._thread is None:
                 return False
-            found: list[bool] = []
-            asked = _Work(lambda: found.append(all(map(_is_open_to_us, numbers))))
-            self._works.put(asked)
-        asked.wait()
-        return found == [True]
+            asked = self._thread.submit(lambda: all(map(_is_open_to_us, numbers)))
+        return asked.result()
 
     def close(self) -> bool:
         """Kill what is left of the commands, and end the thread; False where it does not know what is left."""
         knows_left = self._version >= _SIGNALS_SINCE
         with self._lock:
             thread, self._thread = self._thread, None
-            if thread is None:
-                return False
-            if knows_left:  # otherwise it can signal all that the user has
-                self._works.put(_Work(kill_reachable))
-            self._works.put(None)
-        thread.join(_END_SECONDS)
+        if thread is None:
+            return False
+        if knows_left:  # otherwise it can signal all that the user has
+            wait((thread.submit(kill_reachable),), _END_SECONDS)
+        thread.shutdown(wait=False)
         return knows_left
 
-    def _start(self) -> None:
-        entering = _Work(self._enter)
-        works = self._works = queue.SimpleQueue()
-        works.put(entering)
-        thread = threading.Thread(target=_serve, args=(works,), name="sandbox-warden", daemon=True)
-        if self._outer is None:
-            thread.start()
-        else:
-            self._outer.run(thread.start)
+    def _started(self) -> ThreadPoolExecutor:
+        thread = ThreadPoolExecutor(1, "sandbox-warden")
         try:
-            entering.wait()
+            if self._outer is None:
+                thread.submit(self._enter).result()
+            else:  # a thread is started by the first that submits to it, and inherits that one's domain
+                self._outer.run(lambda: thread.submit(self._enter).result())
         except BaseException:
-            works.put(None)
+            thread.shutdown(wait=False)
             raise
-        self._thread = thread
+        return thread
 
     def _enter(self) -> None:
         if self._outer is None:
@@ -390,33 +380,6 @@ def _is_open_to_us(number: int) -> bool:
         return not os.path.exists(f"/proc/self/task/{number}")  # noqa: PTH110 - as above
     except OSError:
         return False
-
-
-class _Work:
-    """Something that is done on another thread."""
-
-    def __init__(self, work: Callable[[], object]) -> None:
-        self._work = work
-        self._done = threading.Event()
-        self._problem: BaseException | None = None
-
-    def do(self) -> None:
-        try:
-            self._work()
-        except BaseException as problem:  # noqa: BLE001 - it is raised where it was asked for
-            self._problem = problem
-        finally:
-            self._done.set()
-
-    def wait(self) -> None:
-        self._done.wait()
-        if self._problem is not None:
-            raise self._problem
-
-
-def _serve(works: queue.SimpleQueue[_Work | None]) -> None:
-    while (work := works.get()) is not None:
-        work.do()
 
 
 # The sandbox.
