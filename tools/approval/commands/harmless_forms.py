@@ -13,10 +13,10 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Literal, get_args
 
+from tools.approval.commands.bash import lines_of_table
 from tools.approval.commands.bash.reading import UNKNOWN, Argument, Invocation
 from tools.approval.commands.classes import Classify
 from tools.approval.commands.dangers.scene import full_path, is_below
-from tools.approval.commands.dangers.table import lines_of_table
 from tools.approval.commands.scripts.effects import home
 from tools.approval.sensitive import why_sensitive
 from tools.light_dataclass import dataclass

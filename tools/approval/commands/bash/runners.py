@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from tools.approval.commands.bash.reading import PARTLY_UNKNOWN_TEXT, UNKNOWN, UNKNOWN_TEXT, Argument, Input
 from tools.approval.commands.bash.state import Call, Handler, Machine, texts_of
-from tools.approval.commands.bash.wrappers import PARALLEL, XARGS, Wrapper, peeled
+from tools.approval.commands.bash.wrappers import CARRIERS, peeled
 
 # Splits a text into words the way programs do that are no shells: `env -S`, `xargs`.
 
@@ -212,35 +212,13 @@ RUN_TEXTS = frozenset(name for name, handler in OPTION_TEXTS.items() if handler 
 
 # Programs that run a command on another machine or in a container.
 
-_SSH = Wrapper("BbcDEeFIiJLlmOopQRSWw", operands=1)
-REMOTE_SHELLS = {
-    "ssh": _SSH, "autossh": _SSH, "rsh": Wrapper("l", operands=1), "mosh": Wrapper("p", operands=1),
-    "sshpass": Wrapper("pfde"), "slogin": _SSH,
-}  # fmt: skip
+_REMOTE_SHELLS = ("ssh", "autossh", "slogin", "rsh", "mosh", "sshpass")
 _DOCKER_GLOBAL = frozenset({
     "-H", "--host", "-c", "--context", "--config", "-l", "--log-level", "-f", "--file", "-p", "--project-name",
     "--profile", "--env-file", "--project-directory", "--tlscacert", "--tlscert", "--tlskey", "--namespace", "-n",
     "--address", "-a", "--url", "--connection", "--root", "--runroot",
 })  # fmt: skip
-_DOCKER_RUN = Wrapper(
-    "acehlmpuvw",
-    frozenset({
-        "--add-host", "--attach", "--cap-add", "--cap-drop", "--cgroup-parent", "--cidfile", "--cpus",
-        "--cpuset-cpus",        "--cpu-shares", "--device", "--dns", "--entrypoint", "--env", "--env-file",
-        "--expose", "--gpus",
-        "--group-add", "--hostname", "--ip", "--ipc", "--label", "--link", "--log-driver", "--log-opt",
-        "--mac-address", "--memory", "--memory-swap", "--mount", "--name", "--net", "--network", "--network-alias",
-        "--pid", "--pids-limit", "--platform", "--publish", "--pull", "--restart", "--runtime", "--security-opt",
-        "--shm-size", "--stop-signal", "--stop-timeout", "--storage-opt", "--sysctl", "--tmpfs", "--ulimit", "--user",
-        "--userns", "--uts", "--volume", "--volumes-from", "--workdir", "--detach-keys", "--index", "--annotation",
-        "--cgroupns", "--blkio-weight", "--health-cmd", "--isolation", "--domainname",
-    }),
-    operands=1,
-)  # fmt: skip
-_DOCKER_EXEC = Wrapper(
-    "euw", frozenset({"--env", "--env-file", "--user", "--workdir", "--detach-keys", "--index"}), operands=1
-)
-_VERBS = {"run": _DOCKER_RUN, "exec": _DOCKER_EXEC, "create": _DOCKER_RUN}
+_VERBS = {"run": "docker-run", "exec": "docker-exec", "create": "docker-run"}
 _KUBE_VERBS = frozenset({"exec", "run", "debug", "rsh"})
 _KUBE_GLOBAL = frozenset({
     "-n", "--namespace", "--context", "--kubeconfig", "--cluster", "--user", "-s", "--server", "--token", "--as",
@@ -249,8 +227,7 @@ _KUBE_GLOBAL = frozenset({
 
 def _ssh(machine: Machine, call: Call) -> str | None:
     machine.emit(call)
-    wrapper = REMOTE_SHELLS[call.name]
-    parts = peeled(call.arguments, wrapper)
+    parts = peeled(call.arguments, CARRIERS[call.name])
     if parts is None:
         return None
     inner = replace(call.inner(parts.rest, call.name), elsewhere=True, cwd=None)
@@ -296,7 +273,7 @@ def _docker(machine: Machine, call: Call) -> str | None:
     while place is not None and place < len(words) and words[place].text in {"container", "compose"}:
         deeper = _verb(words[place + 1 :], _DOCKER_GLOBAL, frozenset(_VERBS))
         place = None if deeper is None else place + 1 + deeper
-    parts = None if place is None else peeled(words[place + 1 :], _VERBS[words[place].text])
+    parts = None if place is None else peeled(words[place + 1 :], CARRIERS[_VERBS[words[place].text]])
     if place is None or parts is None:
         machine.emit(call)
         return None
@@ -349,12 +326,12 @@ def _old_command(words: tuple[Argument, ...], place: int) -> int | None:
 
 
 CONTAINERS: dict[str, Handler] = {
-    **dict.fromkeys(REMOTE_SHELLS, _ssh), "mussh": _mussh,
+    **dict.fromkeys(_REMOTE_SHELLS, _ssh), "mussh": _mussh,
     "docker": _docker, "podman": _docker, "nerdctl": _docker, "docker-compose": _docker, "podman-compose": _docker,
     "finch": _docker, "kubectl": _kubectl, "oc": _kubectl, "k3s": _kubectl, "microk8s": _kubectl, "k": _kubectl,
 }  # fmt: skip
 CARRYING: dict[str, frozenset[str]] = {
-    **dict.fromkeys((*REMOTE_SHELLS, "mussh"), frozenset()),
+    **dict.fromkeys((*_REMOTE_SHELLS, "mussh"), frozenset()),
     **{name: frozenset(_VERBS) for name, handler in CONTAINERS.items() if handler is _docker},
     **{name: _KUBE_VERBS for name, handler in CONTAINERS.items() if handler is _kubectl},
 }
@@ -371,7 +348,7 @@ _PLACE = re.compile(r"\{[/.]*\}")
 
 
 def _xargs(machine: Machine, call: Call) -> str | None:
-    parts = peeled(call.arguments, XARGS)
+    parts = peeled(call.arguments, CARRIERS["xargs"])
     if parts is None or not parts.rest:
         machine.emit(replace(call, adds_unknown=True))
         return None
@@ -489,7 +466,7 @@ def _fd(machine: Machine, call: Call) -> str | None:
 
 
 def _parallel(machine: Machine, call: Call) -> str | None:
-    parts = peeled(call.arguments, PARALLEL)
+    parts = peeled(call.arguments, CARRIERS["parallel"])
     rest = parts.rest if parts else ()
     cut = next((place for place, word in enumerate(rest) if re.fullmatch(r":::\+?|::::\+?", word.text)), len(rest))
     command, values = rest[:cut], rest[cut + 1 :]

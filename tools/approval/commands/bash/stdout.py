@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
-import codecs
 import posixpath
 import re
 from collections.abc import Callable
@@ -15,6 +13,7 @@ from tools.approval.commands.bash.words import unescaped
 
 _ECHO_OPTION = re.compile(r"-[neE]+")
 _FORMAT = re.compile(r"%(?:%|([-+ #0]*)(\d*)(?:\.(\d+))?([sbqdiuxXocT]))")
+_DECODES = re.compile(r"(?:(?:-d|-D|-di|-id|-i|--decode|--ignore-garbage)(?: |$))+")
 _TEMPORARY = "/tmp/tmp."  # noqa: S108 - where mktemp makes its files
 
 
@@ -100,86 +99,17 @@ def _cat(call: Call) -> str | None:
     return _input(call) if all(word.text in {"-", "-u"} for word in call.arguments) else None
 
 
-def _decoded(call: Call, unwanted: str, decode: Callable[[str], bytes], *, is_decoding: bool) -> str | None:
-    """The input decoded, where it is known; `unwanted` characters do not count."""
-    text = _input(call)
-    if text is None or UNKNOWN in text or not is_decoding:
-        return None
-    try:
-        return decode(re.sub(unwanted, "", text)).decode("utf-8", "replace")
-    except (ValueError, binascii.Error):
-        return None
-
-
-def _from_base64(text: str) -> bytes:
-    return base64.b64decode(text + "=" * (-len(text) % 4))
-
-
 def _base64(call: Call) -> str | None:
+    """The input decoded, where it is known."""
     options = " ".join(word.text for word in call.arguments)
-    is_decoding = re.fullmatch(r"(?:(?:-d|-D|-di|-id|-i|--decode|--ignore-garbage)(?: |$))+", options) is not None
-    return _decoded(call, r"[^A-Za-z0-9+/]", _from_base64, is_decoding=is_decoding)
-
-
-def _base32(call: Call) -> str | None:
-    is_decoding = [word.text for word in call.arguments] in (["-d"], ["--decode"])
-    return _decoded(
-        call, r"[^A-Z2-7]", lambda text: base64.b32decode(text + "=" * (-len(text) % 8)), is_decoding=is_decoding
-    )
-
-
-def _openssl(call: Call) -> str | None:
-    words = {word.text for word in call.arguments}
-    is_plain = words <= {"base64", "enc", "-base64", "-d", "-A", "-a"} and "-d" in words
-    return _decoded(call, r"\s", base64.b64decode, is_decoding=is_plain and bool(words & {"base64", "-base64", "-a"}))
-
-
-def _xxd(call: Call) -> str | None:
-    options = "".join(sorted("".join(word.text.lstrip("-") for word in call.arguments)))
-    is_decoding = options in {"pr", "ppr", "lainprs", "iprs"}
-    return _decoded(
-        call, r"[^0-9a-fA-F]", lambda digits: bytes.fromhex(digits[: len(digits) // 2 * 2]), is_decoding=is_decoding
-    )
-
-
-def _reversed(call: Call) -> str | None:
     text = _input(call)
-    if text is None or call.arguments:
+    if text is None or UNKNOWN in text or not _DECODES.fullmatch(options):
         return None
-    return "\n".join(line[::-1] for line in text.split("\n"))
-
-
-def _tac(call: Call) -> str | None:
-    text = _input(call)
-    return None if text is None or call.arguments else "".join(reversed(text.splitlines(keepends=True)))
-
-
-def _translated(call: Call) -> str | None:
-    text = _input(call)
-    words = [word.text for word in call.arguments]
-    if text is None or UNKNOWN in text + "".join(words):
+    digits = re.sub(r"[^A-Za-z0-9+/]", "", text)
+    try:
+        return base64.b64decode(digits + "=" * (-len(digits) % 4)).decode("utf-8", "replace")
+    except ValueError:
         return None
-    if len(words) == 2 and words[0] in {"-d", "--delete"}:  # noqa: PLR2004 - the option and the set
-        return re.sub(f"[{re.escape(_set(words[1]))}]", "", text) if words[1] else text
-    if len(words) != 2 or words[0].startswith("-"):  # noqa: PLR2004 - two sets
-        return None
-    if words == ["A-Za-z", "N-ZA-Mn-za-m"]:
-        return codecs.encode(text, "rot13")
-    old, new = _set(words[0]), _set(words[1])
-    if not old or not new:
-        return None
-    return text.translate({ord(char): new[min(place, len(new) - 1)] for place, char in enumerate(old)})
-
-
-def _set(text: str) -> str:
-    text = text.replace("[:upper:]", "A-Z").replace("[:lower:]", "a-z").replace("[:space:]", " \t\n")
-    text = unescaped(text)
-    return re.sub(
-        r"(.)-(.)",
-        lambda ends: "".join(chr(code) for code in range(ord(ends[1]), min(ord(ends[2]), ord(ends[1]) + 300) + 1)),
-        text,
-        flags=re.DOTALL,
-    )
 
 
 def _which(call: Call) -> str | None:
@@ -219,8 +149,7 @@ def _nothing(call: Call) -> str | None:
 
 
 _PRINTERS: dict[str, Callable[[Call], str | None]] = {
-    "echo": _echo, "printf": _printf, "cat": _cat, "base64": _base64, "gbase64": _base64, "base32": _base32,
-    "openssl": _openssl, "xxd": _xxd, "rev": _reversed, "tac": _tac, "tr": _translated, "which": _which,
+    "echo": _echo, "printf": _printf, "cat": _cat, "base64": _base64, "gbase64": _base64, "which": _which,
     "command": _which, "basename": _base_name, "dirname": _folder_name, "mktemp": _temporary, "pwd": _working_folder,
     "tee": _input, "cd": _nothing, ":": _nothing, "true": _nothing, "set": _nothing, "export": _nothing,
     "sleep": _nothing, "exit": _nothing, "return": _nothing, "umask": _nothing,

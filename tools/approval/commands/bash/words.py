@@ -235,7 +235,6 @@ _FORM = re.compile(
 )
 _LENGTH = re.compile(r"#([A-Za-z_]\w*|[@*]|\d+)(?:\[([^\]]*)\])?", re.ASCII)
 _MAX_MATCHED = 2000
-_MAX_REPLACED = 200
 _MAX_STARS = 2
 
 
@@ -343,22 +342,10 @@ def _changed(text: str, operator: str, rest: str, values: Words) -> str | None:
             return None
         return change(text) if operator[1:] else change(text[:1]) + text[1:]
     if operator[0] == "@":
-        return _transformed(text, operator[1])
+        return None
     if operator[0] in "#%":
         return _trimmed(text, operator, values.text(rest))
     return _replaced(text, operator, rest, values)
-
-
-def _transformed(text: str, how: str) -> str | None:
-    known: dict[str, Callable[[str], str]] = {
-        "Q": lambda word: "'" + word.replace("'", "'\\''") + "'",
-        "E": unescaped,
-        "U": str.upper,
-        "L": str.lower,
-        "u": lambda word: word[:1].upper() + word[1:],
-    }
-    transform = known.get(how)
-    return transform(text) if transform else None
 
 
 def _trimmed(text: str, operator: str, pattern: str) -> str | None:
@@ -378,30 +365,9 @@ def _replaced(text: str, operator: str, rest: str, values: Words) -> str | None:
     if cut is None:
         return text
     pattern, new = values.text(cut[1]), values.text(cut[2] or "")
-    if UNKNOWN in pattern + new:
+    if UNKNOWN in pattern + new or re.search(r"[*?\[]", pattern) or operator not in {"/", "//"}:
         return None
-    if not re.search(r"[*?\[]", pattern) and operator in {"/", "//"}:
-        return text.replace(pattern, new, 1 if operator == "/" else -1)
-    if len(text) > _MAX_REPLACED or pattern.count("*") > _MAX_STARS:
-        return None
-    matches = re.compile(fnmatch.translate(pattern)).match
-    if operator in {"/#", "/%"}:
-        trimmed = _trimmed(text, {"/#": "##", "/%": "%%"}[operator], pattern)
-        if trimmed is None or trimmed == text:
-            return text
-        return new + trimmed if operator == "/#" else trimmed + new
-    done, place = [], 0
-    while place < len(text):
-        end = next((end for end in range(len(text), place, -1) if matches(text[place:end])), None)
-        if end is None:
-            done.append(text[place])
-            place += 1
-            continue
-        done.append(new)
-        place = end
-        if operator == "/":
-            break
-    return "".join(done) + text[place:]
+    return text.replace(pattern, new, 1 if operator == "/" else -1)
 
 
 _TILDE = re.compile(r"~([A-Za-z0-9._-]*|\+|-)(?=/|$|:)")

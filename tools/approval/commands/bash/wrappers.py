@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tools.approval.commands.bash.reading import UNKNOWN, Argument
+from tools.approval.commands.bash import UNKNOWN, lines_of_table
+from tools.approval.commands.bash.reading import Argument
 from tools.light_dataclass import dataclass
 
 
@@ -40,212 +41,181 @@ class Wrapper:
     dashes: frozenset[str] = frozenset({"--"})
 
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+def wrappers_of(table: str) -> dict[str, Wrapper]:
+    """The wrappers in a table.
+
+    A row is the names of programs; the letters (`-` for none) and longer options with a value; then, each in a column
+    of its own, `operand`, `leads`, `assigns`, `shown`, `elsewhere`, `text` or `dashed` where the attribute holds, and
+    `texts`, `subcommand` and `dashes` with their words.
+    """
+    found: dict[str, Wrapper] = {}
+    for line in lines_of_table(table):
+        names, options, *more = re.split(r"\s{2,}", line)
+        letters, *words = options.split()
+        sets = {name: frozenset(values.split()) for name, _, values in (each.partition(" ") for each in more)}
+        none = frozenset[str]()
+        wrapper = Wrapper(
+            letters.strip("-"),
+            frozenset(words),
+            operands=int("operand" in sets),
+            may_lead="leads" in sets,
+            texts=sets.get("texts", none),
+            assigns="assigns" in sets,
+            is_shown="shown" in sets,
+            elsewhere="elsewhere" in sets,
+            is_text="text" in sets,
+            subcommand=sets.get("subcommand", none),
+            needs_dashes="dashed" in sets,
+            dashes=sets.get("dashes", frozenset({"--"})),
+        )
+        found.update(dict.fromkeys(names.split(), wrapper))
+    return found
 
 
-_PLAIN = Wrapper()
-_SUDO = Wrapper(
-    "ughpCTRDrtU",
-    _set("--user --group --host --prompt --close-from --chroot --chdir --role --type --other-user --command-timeout"),
-    assigns=True,
-)
-_TIME = Wrapper("fo", _set("--format --output"), is_shown=True)
-_STRACE = Wrapper("abeEIoOpPsSuUX", _set("--output --expr --trace --user --attach --env"), is_shown=True)
-_RUN = _set("run exec x")
-# Their `run` is for scripts of the project.
-_EXEC = _set("exec dlx x")
-_NODE = Wrapper(
-    "pCw", _set("--package --prefix --workspace --filter --dir --cwd"), texts=_set("-c --call"), subcommand=_EXEC
-)
-_NPX = Wrapper("p", _set("--package --prefix --workspace"), texts=_set("-c --call"))
-_IN_ENVIRONMENT = _set(
-    "--project --directory --python --with --with-requirements --extra --group --env --env-file --index --index-url"
-    " --package --name --prefix --cwd --dir --config-file --from --refresh-package --with-editable --no-group"
+# For scripts of the project `npm run` and its like have words of their own.
+_RUN = "subcommand exec run x"
+_ENVIRONMENT = (
+    "--config-file --cwd --dir --directory --env --env-file --extra --from --group --index --index-url --name"
+    " --no-group --package --prefix --project --python --refresh-package --with --with-editable --with-requirements"
 )
 
-# Those which change who runs a command, how long or how fast, or what it sees.
-WRAPPERS: dict[str, Wrapper] = {
-    "sudo": _SUDO,
-    "doas": Wrapper("uC", assigns=True),
-    "pkexec": Wrapper(words=_set("--user")),
-    "run0": Wrapper("uD", _set("--user --group --chdir --unit --property --slice --nice --machine --setenv")),
-    "please": Wrapper("ut", _set("--user --target")),
-    "calife": Wrapper(operands=1),
-    "gosu": Wrapper(operands=1),
-    "su-exec": Wrapper(operands=1),
-    "setpriv": Wrapper(words=_set("--reuid --regid --groups --ruid --euid --rgid --egid --inh-caps --ambient-caps"
-        " --bounding-set --securebits --pdeathsig --selinux-label --apparmor-profile --reset-env")),
-    "env": Wrapper("uCSP", _set("--unset --chdir --split-string"), assigns=True),
-    "cross-env": Wrapper(assigns=True),
-    "cross-env-shell": Wrapper(assigns=True, is_text=True),
-    "dotenv": Wrapper("fepc", _set("--file --export --override"), assigns=True),
-    "dotenvx": Wrapper("fe", _set("--env-file --env"), subcommand=_RUN),
-    "direnv": Wrapper(operands=1, subcommand=_RUN),
-    "nohup": _PLAIN,
-    "setsid": _PLAIN,
-    "daemonize": Wrapper("acepolEu", is_shown=True),
-    "start-stop-daemon": Wrapper(needs_dashes=True, is_shown=True),
-    "time": _TIME,
-    "gtime": _TIME,
-    "timeout": Wrapper("ks", _set("--kill-after --signal"), operands=1),
-    "gtimeout": Wrapper("ks", _set("--kill-after --signal"), operands=1),
-    "timelimit": Wrapper("TtSspq"),
-    "nice": Wrapper("n", _set("--adjustment")),
-    "ionice": Wrapper("cnpPu", _set("--class --classdata")),
-    "chrt": Wrapper("TPD", operands=1),
-    "taskset": Wrapper("p", operands=1),
-    "numactl": Wrapper("iNmCplH", _set("--interleave --cpunodebind --membind --physcpubind --preferred")),
-    "prlimit": Wrapper("po", _set("--pid --output")),
-    "choom": Wrapper("np", _set("--adjust --pid")),
-    "cpulimit": Wrapper("lpe", _set("--limit --pid --exe")),
-    "trickle": Wrapper("duwtlLnP"),
-    "stdbuf": Wrapper("ioe", _set("--input --output --error")),
-    "unbuffer": _PLAIN,
-    "chronic": _PLAIN,
-    "caffeinate": Wrapper("tw"),
-    "faketime": Wrapper("f", operands=1),
-    "fakeroot": Wrapper("lsib", _set("--lib --faked")),
-    "setarch": Wrapper(may_lead=True),
-    "linux32": _PLAIN,
-    "linux64": _PLAIN,
-    "i386": _PLAIN,
-    "x86_64": _PLAIN,
-    "arch": Wrapper("e"),
-    "catchsegv": _PLAIN,
-    "strace": _STRACE,
-    "ltrace": Wrapper("aAeDFlnopsuwxX", _set("--output"), is_shown=True),
-    "valgrind": Wrapper(is_shown=True),
-    "perf": Wrapper("eopCtGIr", _set("--event --output --repeat"), is_shown=True,
-        subcommand=_set("stat record trace")),
-    "hyperfine": Wrapper("wrmMSNnpcPDLu", _set("--warmup --runs --min-runs --max-runs --shell --export-json"
-        " --export-markdown --export-csv --command-name --ignore-failure --style --output --input"),
-        texts=_set("-p --prepare -s --setup -c --cleanup --conclude -C"), is_text=True),
-    "command": _PLAIN,
-    "builtin": _PLAIN,
-    "exec": Wrapper("a"),
-    "noglob": _PLAIN,
-    "nocorrect": _PLAIN,
-    "coproc": _PLAIN,
-    "busybox": _PLAIN,
-    "toybox": _PLAIN,
-    "flock": Wrapper("wEc", _set("--timeout --wait --conflict-exit-code"), operands=1, texts=_set("-c --command")),
-    "lockf": Wrapper("t", operands=1),
-    "setlock": Wrapper(operands=1),
-    "watch": Wrapper("nqd", _set("--interval --equexit"), is_text=True),
-    "viddy": Wrapper("n", _set("--interval")),
-    "chroot": Wrapper(words=_set("--userspec --groups"), operands=1, is_shown=True),
-    "arch-chroot": Wrapper("uN", operands=1, is_shown=True),
-    "proot": Wrapper("rbwqkcvR0S", _set("--rootfs --bind --cwd --pwd"), is_shown=True),
-    "unshare": Wrapper("RwSG", _set("--root --wd --setuid --setgid --propagation --setgroups --map-user --map-group"
-        " --kill-child")),
-    "nsenter": Wrapper("tSGWZ", _set("--target --setuid --setgid --wd"), is_shown=True),
-    "bwrap": Wrapper(is_shown=True, words=_set("--chdir --setenv --hostname --uid --gid --tmpfs --proc --dev --dir")),
-    "firejail": Wrapper(is_shown=True),
-    "systemd-run": Wrapper("puMHEGtqdrS", _set("--unit --property --description --slice --uid --gid --nice --host"
-        " --machine --setenv --on-active --on-boot --on-calendar --working-directory --service-type --timer-property"
-        " --on-startup --on-unit-active"), is_shown=True),
-    "systemd-cat": Wrapper("tp", _set("--identifier --priority --stderr-priority --level-prefix")),
-    "systemd-inhibit": Wrapper(words=_set("--what --who --why --mode")),
-    "dbus-run-session": Wrapper(words=_set("--config-file --dbus-daemon")),
-    "dbus-launch": _PLAIN,
-    "xvfb-run": Wrapper("nfepsl", _set("--server-num --server-args --error-file --auth-file")),
-    "torsocks": _PLAIN,
-    "torify": _PLAIN,
-    "proxychains": Wrapper("f"),
-    "proxychains4": Wrapper("f"),
-    "eatmydata": _PLAIN,
-    "softlimit": Wrapper("acdflmoprst"),
-    "chpst": Wrapper("uUbegmdnopftcr012"),
-    "setuidgid": Wrapper(operands=1),
-    "envdir": Wrapper(operands=1),
-    "ssh-agent": Wrapper("aEtP"),
-    "script": Wrapper("cEImoOTB", _set("--log-in --log-out --log-io --log-timing --output-limit --echo"),
-        texts=_set("-c --command"), is_shown=True, needs_dashes=True),
-    "rlwrap": Wrapper("bcDfHlMOqrsSt"),
-    "entr": _PLAIN,
-    "reflex": Wrapper("rRgGdts", needs_dashes=True),
-    "watchexec": Wrapper("wefionsWEd", _set("--watch --exts --filter --ignore --signal --shell --debounce"),
-        is_text=True),
-    "nodemon": Wrapper("wedi", _set("--watch --ext --delay --ignore"), texts=_set("-x --exec")),
-    "concurrently": Wrapper("nclpm", _set("--names --prefix-colors --prefix --max-processes"), is_text=True),
-    "op": Wrapper(subcommand=_RUN, needs_dashes=True),
-    "doppler": Wrapper("pct", subcommand=_RUN, texts=_set("--command")),
-    "infisical": Wrapper(subcommand=_RUN, texts=_set("--command")),
-    "aws-vault": Wrapper(subcommand=_RUN, operands=1),
-    "chamber": Wrapper(subcommand=_RUN, operands=1, needs_dashes=True),
-    "vagrant": Wrapper("c", subcommand=_set("ssh"), texts=_set("-c --command"), elsewhere=True, is_shown=True),
-    # On several machines at once.
-    **dict.fromkeys(("pssh", "parallel-ssh", "prsh"), Wrapper(
-        "hHlpoetxXO",
-        _set("--hosts --host --user --par --outdir --errdir --timeout --extra-args --extra-arg --option"),
-        elsewhere=True, is_shown=True, is_text=True)),
-    "pdsh": Wrapper("wxgGltufRMFX", elsewhere=True, is_shown=True, is_text=True),
-    "clush": Wrapper("wxgXltufRmO", _set("--group --user --hostfile --fanout --worker --conf --option --mode"),
-        elsewhere=True, is_shown=True, is_text=True),
-    "dsh": Wrapper("mgrfoFn", _set("--machine --group --remoteshell --file --remoteshellopt --forklimit"),
-        elsewhere=True, is_shown=True, is_text=True),
-    "docker-machine": Wrapper(subcommand=_set("ssh"), operands=1, elsewhere=True, is_shown=True, is_text=True),
-    "multipass": Wrapper(subcommand=_RUN, operands=1, elsewhere=True, is_shown=True),
-    "lxc": Wrapper(subcommand=_set("exec"), operands=1, elsewhere=True, is_shown=True),
-    "incus": Wrapper(subcommand=_set("exec"), operands=1, elsewhere=True, is_shown=True),
-    "distrobox": Wrapper("n", subcommand=_set("enter"), needs_dashes=True),
-    "toolbox": Wrapper("c", subcommand=_RUN),
-    "adb": Wrapper("sHPt", subcommand=_set("shell"), elsewhere=True, is_shown=True, is_text=True),
-    "wsl": Wrapper("du", _set("--distribution --user --cd")),
-    "wsl.exe": Wrapper("du", _set("--distribution --user --cd")),
-    "nix": Wrapper(words=_set("-f --file --inputs-from"), subcommand=_set("develop shell"),
-        needs_dashes=True, dashes=_set("-- -c --command"), is_shown=True),
-    "nix-shell": Wrapper("pIA", texts=_set("--run --command"), needs_dashes=True, is_shown=True),
-    "guix": Wrapper(subcommand=_set("shell environment"), needs_dashes=True, is_shown=True),
-    # Those that run it in the surroundings of a project.
-    "uv": Wrapper("pC", _IN_ENVIRONMENT, subcommand=_RUN),
-    "uvx": Wrapper("p", _IN_ENVIRONMENT),
-    "pipx": Wrapper(words=_set("--spec --python --pip-args --index-url"), subcommand=_RUN),
-    "poetry": Wrapper("CP", _IN_ENVIRONMENT, subcommand=_RUN),
-    "pipenv": Wrapper(subcommand=_RUN),
-    "pdm": Wrapper("p", _IN_ENVIRONMENT, subcommand=_RUN),
-    "rye": Wrapper(subcommand=_RUN),
-    "pixi": Wrapper("e", _set("--manifest-path --environment"), subcommand=_RUN),
-    "hatch": Wrapper("ep", _IN_ENVIRONMENT, subcommand=_RUN),
-    "tox": Wrapper("e", subcommand=_set("exec"), needs_dashes=True),
-    "conda": Wrapper("np", _IN_ENVIRONMENT, subcommand=_RUN),
-    "mamba": Wrapper("np", _IN_ENVIRONMENT, subcommand=_RUN),
-    "micromamba": Wrapper("npr", _IN_ENVIRONMENT, subcommand=_RUN),
-    "bundle": Wrapper(subcommand=_RUN),
-    "rbenv": Wrapper(subcommand=_RUN),
-    "pyenv": Wrapper(subcommand=_RUN),
-    "asdf": Wrapper(subcommand=_RUN),
-    "mise": Wrapper("CEj", _set("--cd --env --jobs"), texts=_set("-c --command"), subcommand=_EXEC,
-        needs_dashes=True),
-    "rtx": Wrapper("CEj", _set("--cd --env --jobs"), texts=_set("-c --command"), subcommand=_RUN),
-    "npm": _NODE,
-    "pnpm": _NODE,
-    "yarn": _NODE,
-    "bun": _NODE,
-    "npx": _NPX,
-    "pnpx": _NPX,
-    "bunx": _NPX,
-    "shx": _PLAIN,
-    "xcrun": Wrapper(words=_set("--sdk --toolchain -sdk -toolchain")),
-    "rustup": Wrapper(subcommand=_RUN, operands=1),
-    "opam": Wrapper(subcommand=_set("exec"), needs_dashes=True),
-    "stack": Wrapper(subcommand=_set("exec")),
-    "cabal": Wrapper(subcommand=_set("exec")),
-    "mix": Wrapper(subcommand=_set("cmd")),
-    "lerna": Wrapper(subcommand=_set("exec")),
-}  # fmt: skip
+WRAPPERS = wrappers_of(rf"""
+    sudo  ughpCTRDrtU --chdir --chroot --close-from --command-timeout --group --host --other-user --prompt --role \
+        --type --user  assigns
+    doas  uC  assigns
+    pkexec  - --user
+    run0  uD --chdir --group --machine --nice --property --setenv --slice --unit --user
+    please  ut --target --user
+    calife gosu su-exec setlock setuidgid envdir  -  operand
+    setpriv  - --ambient-caps --apparmor-profile --bounding-set --egid --euid --groups --inh-caps --pdeathsig \
+        --regid --reset-env --reuid --rgid --ruid --securebits --selinux-label
+    env  uCSP --chdir --split-string --unset  assigns
+    cross-env  -  assigns
+    cross-env-shell  -  assigns  text
+    dotenv  fepc --export --file --override  assigns
+    dotenvx  fe --env --env-file  {_RUN}
+    direnv aws-vault rustup  -  operand  {_RUN}
+    nohup setsid unbuffer chronic linux32 linux64 i386 x86_64 catchsegv command builtin noglob nocorrect coproc \
+        busybox toybox dbus-launch torsocks torify eatmydata entr shx  -
+    daemonize  acepolEu  shown
+    start-stop-daemon  -  shown  dashed
+    time gtime  fo --format --output  shown
+    timeout gtimeout  ks --kill-after --signal  operand
+    timelimit  TtSspq
+    nice  n --adjustment
+    ionice  cnpPu --class --classdata
+    chrt  TPD  operand
+    taskset  p  operand
+    numactl  iNmCplH --cpunodebind --interleave --membind --physcpubind --preferred
+    prlimit  po --output --pid
+    choom  np --adjust --pid
+    cpulimit  lpe --exe --limit --pid
+    trickle  duwtlLnP
+    stdbuf  ioe --error --input --output
+    caffeinate  tw
+    faketime  f  operand
+    fakeroot  lsib --faked --lib
+    setarch  -  leads
+    arch  e
+    strace  abeEIoOpPsSuUX --attach --env --expr --output --trace --user  shown
+    ltrace  aAeDFlnopsuwxX --output  shown
+    valgrind firejail  -  shown
+    perf  eopCtGIr --event --output --repeat  shown  subcommand record stat trace
+    hyperfine  wrmMSNnpcPDLu --command-name --export-csv --export-json --export-markdown --ignore-failure --input \
+        --max-runs --min-runs --output --runs --shell --style --warmup  text  texts --cleanup --conclude --prepare \
+        --setup -C -c -p -s
+    exec  a
+    flock  wEc --conflict-exit-code --timeout --wait  operand  texts --command -c
+    lockf  t  operand
+    watch  nqd --equexit --interval  text
+    viddy  n --interval
+    chroot  - --groups --userspec  operand  shown
+    arch-chroot  uN  operand  shown
+    proot  rbwqkcvR0S --bind --cwd --pwd --rootfs  shown
+    unshare  RwSG --kill-child --map-group --map-user --propagation --root --setgid --setgroups --setuid --wd
+    nsenter  tSGWZ --setgid --setuid --target --wd  shown
+    bwrap  - --chdir --dev --dir --gid --hostname --proc --setenv --tmpfs --uid  shown
+    systemd-run  puMHEGtqdrS --description --gid --host --machine --nice --on-active --on-boot --on-calendar \
+        --on-startup --on-unit-active --property --service-type --setenv --slice --timer-property --uid --unit \
+        --working-directory  shown
+    systemd-cat  tp --identifier --level-prefix --priority --stderr-priority
+    systemd-inhibit  - --mode --what --who --why
+    dbus-run-session  - --config-file --dbus-daemon
+    xvfb-run  nfepsl --auth-file --error-file --server-args --server-num
+    proxychains proxychains4  f
+    softlimit  acdflmoprst
+    chpst  uUbegmdnopftcr012
+    ssh-agent  aEtP
+    script  cEImoOTB --echo --log-in --log-io --log-out --log-timing --output-limit  shown  dashed  texts --command \
+        -c
+    rlwrap  bcDfHlMOqrsSt
+    reflex  rRgGdts  dashed
+    watchexec  wefionsWEd --debounce --exts --filter --ignore --shell --signal --watch  text
+    nodemon  wedi --delay --ext --ignore --watch  texts --exec -x
+    concurrently  nclpm --max-processes --names --prefix --prefix-colors  text
+    op  -  dashed  {_RUN}
+    doppler  pct  texts --command  {_RUN}
+    infisical  -  texts --command  {_RUN}
+    chamber  -  operand  dashed  {_RUN}
+    vagrant  c  shown  elsewhere  texts --command -c  subcommand ssh
+    pssh parallel-ssh prsh  hHlpoetxXO --errdir --extra-arg --extra-args --host --hosts --option --outdir --par \
+        --timeout --user  shown  elsewhere  text
+    pdsh  wxgGltufRMFX  shown  elsewhere  text
+    clush  wxgXltufRmO --conf --fanout --group --hostfile --mode --option --user --worker  shown  elsewhere  text
+    dsh  mgrfoFn --file --forklimit --group --machine --remoteshell --remoteshellopt  shown  elsewhere  text
+    docker-machine  -  operand  shown  elsewhere  text  subcommand ssh
+    multipass  -  operand  shown  elsewhere  {_RUN}
+    lxc incus  -  operand  shown  elsewhere  subcommand exec
+    distrobox  n  dashed  subcommand enter
+    toolbox  c  {_RUN}
+    adb  sHPt  shown  elsewhere  text  subcommand shell
+    wsl wsl.exe  du --cd --distribution --user
+    nix  - --file --inputs-from -f  shown  dashed  subcommand develop shell  dashes -- --command -c
+    nix-shell  pIA  shown  dashed  texts --command --run
+    guix  -  shown  dashed  subcommand environment shell
+    uv  pC {_ENVIRONMENT}  {_RUN}
+    uvx  p {_ENVIRONMENT}
+    pipx  - --index-url --pip-args --python --spec  {_RUN}
+    poetry  CP {_ENVIRONMENT}  {_RUN}
+    pipenv rye bundle rbenv pyenv asdf  -  {_RUN}
+    pdm  p {_ENVIRONMENT}  {_RUN}
+    pixi  e --environment --manifest-path  {_RUN}
+    hatch  ep {_ENVIRONMENT}  {_RUN}
+    tox  e  dashed  subcommand exec
+    conda mamba  np {_ENVIRONMENT}  {_RUN}
+    micromamba  npr {_ENVIRONMENT}  {_RUN}
+    mise  CEj --cd --env --jobs  dashed  texts --command -c  subcommand dlx exec x
+    rtx  CEj --cd --env --jobs  texts --command -c  {_RUN}
+    npm pnpm yarn bun  pCw --cwd --dir --filter --package --prefix --workspace  texts --call -c  subcommand dlx \
+        exec x
+    npx pnpx bunx  p --package --prefix --workspace  texts --call -c
+    xcrun  - --sdk --toolchain -sdk -toolchain
+    opam  -  dashed  subcommand exec
+    stack cabal lerna  -  subcommand exec
+    mix  -  subcommand cmd
+""")
+"""Those which change who runs a command, where, how long or how fast, or what it sees."""
 
-XARGS = Wrapper(
-    "aEILnPsdJRS",
-    _set("--arg-file --delimiter --max-lines --max-args --max-procs --max-chars --eof --process-slot-var"),
-)
-PARALLEL = Wrapper(
-    "jaINnlLCSPsEd",
-    _set("--jobs --arg-file --colsep --max-args --delay --timeout --joblog --results --retries --halt --tmpdir"
-        " --workdir --wd --env --sshlogin --basefile --return --tagstring --load --memfree --nice --block --recstart"
-        " --recend --max-procs --delimiter --sshloginfile --trim --shuf"),
-)  # fmt: skip
+CARRIERS = wrappers_of(r"""
+    ssh autossh slogin  BbcDEeFIiJLlmOopQRSWw  operand
+    rsh  l  operand
+    mosh  p  operand
+    sshpass  pfde
+    xargs  aEILnPsdJRS --arg-file --delimiter --eof --max-args --max-chars --max-lines --max-procs \
+        --process-slot-var
+    parallel  jaINnlLCSPsEd --arg-file --basefile --block --colsep --delay --delimiter --env --halt --joblog --jobs \
+        --load --max-args --max-procs --memfree --nice --recend --recstart --results --retries --return --shuf \
+        --sshlogin --sshloginfile --tagstring --timeout --tmpdir --trim --wd --workdir
+    docker-run  acehlmpuvw --add-host --annotation --attach --blkio-weight --cap-add --cap-drop --cgroup-parent \
+        --cgroupns --cidfile --cpu-shares --cpus --cpuset-cpus --detach-keys --device --dns --domainname \
+        --entrypoint --env --env-file --expose --gpus --group-add --health-cmd --hostname --index --ip --ipc \
+        --isolation --label --link --log-driver --log-opt --mac-address --memory --memory-swap --mount --name --net \
+        --network --network-alias --pid --pids-limit --platform --publish --pull --restart --runtime --security-opt \
+        --shm-size --stop-signal --stop-timeout --storage-opt --sysctl --tmpfs --ulimit --user --userns --uts \
+        --volume --volumes-from --workdir  operand
+    docker-exec  euw --detach-keys --env --env-file --index --user --workdir  operand
+""")
+"""Those that readers of their own use."""
 
 RUNNERS: frozenset[tuple[str, ...]] = frozenset(
     tuple(words.split())

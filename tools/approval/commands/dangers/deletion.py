@@ -7,6 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
+from tools.approval.commands.bash import lines_of_table
 from tools.approval.commands.bash.reading import UNKNOWN, Argument, Invocation
 from tools.approval.commands.classes import Finding
 from tools.approval.commands.dangers.scene import (
@@ -22,7 +23,6 @@ from tools.approval.commands.dangers.scene import (
     why_essential,
     why_may_be_essential,
 )
-from tools.approval.commands.dangers.table import lines_of_table
 from tools.approval.commands.dangers.writing import sources_and_target
 
 # Deleting: files, directories, and what a find matches.

@@ -34,6 +34,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 
+from tools.approval.commands.bash import lines_of_table
 from tools.approval.commands.bash.reading import Argument, Invocation
 from tools.approval.commands.classes import Family, Finding
 from tools.approval.commands.dangers.scene import Words, sort_words, texts
@@ -41,7 +42,6 @@ from tools.light_dataclass import dataclass
 
 _EARLY, _SAID = 3, 2
 _COLUMNS = re.compile(r"\s{2,}")
-_CONTINUED = re.compile(r"\\\n\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,6 @@ def rows(family: Family, why: str, table: str, *, outside: bool = False, always:
         programs, *conditions = _COLUMNS.split(f"{line}  {always}".strip())
         named = (condition.partition(" ") for condition in conditions)
         yield Row(tuple(programs.split()), tuple((kind, expected) for kind, _, expected in named), finding)
-
-
-def lines_of_table(table: str) -> Iterator[str]:
-    """The lines of a text, those that go on in the next joined."""
-    return filter(None, map(str.strip, _CONTINUED.sub("", table).split("\n")))
 
 
 def options_with_values(table: str) -> dict[str, tuple[str, tuple[str, ...]]]:
