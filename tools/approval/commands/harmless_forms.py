@@ -176,6 +176,11 @@ class Call:
         """Whether it is sure which options there are."""
         return None not in self.texts and not self.invocation.adds_unknown
 
+    @property
+    def lines(self) -> list[str]:
+        """The arguments that are known."""
+        return [text for text in self.texts if text is not None]
+
 
 Check = Callable[[Call], bool]
 
@@ -209,6 +214,28 @@ def bare(call: Call) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """A check: all arguments are known, and one after the other, with `_` for each blank in them, they have a form.
+
+    Attributes:
+        kind: what each of them is to the program that is no option.
+    """
+
+    kind: Kind
+    form: str
+
+    def __call__(self, call: Call) -> bool:
+        """Whether it holds."""
+        arguments = call.invocation.arguments
+        if call.invocation.adds_unknown or not all(one.is_known for one in arguments):
+            return False
+        line = " ".join(re.sub(r"\s", "_", one.text) or "_" for one in arguments)
+        return re.fullmatch(self.form, line) is not None and all(
+            may_be_given(call, one, self.kind) for one in arguments if one.text == "-" or one.text[:1] != "-"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Forms:
     """A check: every option is listed, and every word may be what it is to the program.
 
@@ -219,6 +246,8 @@ class Forms:
         scripts: with one of these options, the first operand is none of `operands`, but already one of the next.
         needs: one of these options has to be there.
         searches: options with which it looks below directories, `*` where it always does.
+        named: the form of each operand; '' for any.
+        never: what is in no argument, all of which are known then; '' where nothing is looked for.
     """
 
     options: Mapping[str, str | None]
@@ -228,11 +257,17 @@ class Forms:
     scripts: frozenset[str] = frozenset()
     needs: frozenset[str] = frozenset()
     searches: frozenset[str] = frozenset()
+    named: str = ""
+    never: str = ""
 
     def __call__(self, call: Call) -> bool:
         """Whether it holds."""
         reading = self.read(call)
         if not (reading.is_proved and all(may_be_given(call, word, kind) for word, kind in reading.words)):
+            return False
+        if self.named and not all(re.fullmatch(self.named, one.text, re.DOTALL) for one, _ in reading.operands):
+            return False
+        if self.never and (not call.are_known or any(map(re.compile(f"{self.never}|{UNKNOWN}").search, call.lines))):
             return False
         if call.invocation.adds_unknown and "~" in self.operands and not may_be_searched(call, _added_from(call)):
             return False
@@ -407,6 +442,8 @@ def may_be_searched(call: Call, places: Sequence[Argument]) -> bool:
     cwd = call.invocation.cwd
     roots = call.roots or ((cwd,) if cwd is not None else ())
     for place in places:
+        if place.text == "-" or place.text.startswith("/dev/fd/"):
+            continue
         path = full_path(place.text, cwd).partition(UNKNOWN)[0] if cwd or place.text[:1] in {"/", "~"} else ""
         if not path or is_below(home(), path.rstrip("/") or "/"):
             return False
@@ -473,13 +510,30 @@ def forms_of(table: str) -> dict[str, Forms]:
             continue
         names, kinds, listed, *more = re.split(r"\s{2,}", line)
         operands, _, harm = kinds.partition(" ")
-        sets = {name: frozenset(given.split()) for name, _, given in (each.partition(" ") for each in more)}
+        given = {name: value for name, _, value in (each.partition(" ") for each in more)}
+        scripts, needs, searches = (
+            frozenset(given.get(name, "").split()) for name in ("scripts", "needs", "searches")
+        )
         check = Forms(
             options(listed),
             tuple(kind for sign in operands for kind in _KINDS if kind == sign),
             operands.endswith("*"),
             next((worst for worst in get_args(Worst) if worst == harm), "acts"),
-            **sets,
+            scripts,
+            needs,
+            searches,
+            given.get("named", ""),
+            given.get("never", ""),
         )
         found.update(dict.fromkeys(names.split(), check))
+    return found
+
+
+def lines_that_look(table: str) -> dict[str, Line]:
+    """The checks in a table of names of programs, the kind of their words, and the form of their line."""
+    found: dict[str, Line] = {}
+    for line in lines_of_table(table):
+        if not line.startswith("#"):
+            names, kind, form = re.split(r"\s{2,}", line, maxsplit=2)
+            found.update(dict.fromkeys(names.split(), Line(next(one for one in _KINDS if one == kind), form)))
     return found

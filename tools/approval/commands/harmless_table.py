@@ -8,7 +8,7 @@ example, `wc --files0-from`, `date -f`, `grep -R`, `diff -l` (runs pr), `fd -l` 
 
 from __future__ import annotations
 
-from tools.approval.commands.harmless_forms import forms_of
+from tools.approval.commands.harmless_forms import forms_of, lines_that_look
 
 _GREP = r"""-abcEFGHhIiLlnopPqrsTUuVvwxyZz0123456789 -A: -B: -C: -m: -e: -f< -d: --regexp: --file< --ignore-case \
     --no-ignore-case --invert-match --word-regexp --line-regexp --count --color? --colour? --files-without-match \
@@ -47,6 +47,12 @@ PROGRAMS = forms_of(rf"""
     top  -  -b -n: -l:  needs -n -l
     bc  -  -lq
     dpkg  :*  -lsL --list --print-architecture  needs -l -s -L --list --print-architecture
+    # An operand that is no format sets the clock.
+    date  :  -uR -I? -d: -r@ --date: --utc --universal --rfc-3339: --rfc-email --iso-8601? --reference@  named \+.*
+    # A name of a host would be looked up.
+    ss  :*  -tulnpaxwemosiH460OZzb --tcp --udp --listening --numeric --processes --all --unix --summary \
+            --no-header --ipv4 --ipv6 --info --extended --memory --options -f: --family:  \
+            named [=!<>()]+|:?\d+|:\w+|state|sport|dport|eq|ne|or|and|all|established|listening|connected
     # Words of the shell. They change what follows in the shell, never a file.
     command  :*  -vV  needs -v -V
     popd  :*  -n
@@ -149,29 +155,81 @@ PROGRAMS = forms_of(rf"""
     bat batcat  <*  -pPnAu -l: -r: -H: -m: --plain --number --show-all --language: --line-range: --style: \
             --color: --paging: --decorations: --wrap: --theme: --terminal-width: --highlight-line: --tabs: \
             --file-name:
+    strings  <*  -aofw -n: -t: -e: -s: -# --bytes: --radix: --encoding: --all --print-file-name  named (?!@).*
+    # Of directories it compares what is in them.
+    diff  <*  -abBcdeEinNpqstTuwyZ -# -C: -U: -I: -W: -x: -F: --brief --unified? --context? --side-by-side \
+            --suppress-common-lines --ignore-all-space --ignore-blank-lines --ignore-case --ignore-space-change \
+            --ignore-trailing-space --ignore-matching-lines: --strip-trailing-cr --text --minimal --color? \
+            --width: --label: --new-file --report-identical-files --show-c-function --show-function-line: \
+            --exclude: --no-dereference --speed-large-files --tabsize: --expand-tabs --left-column --ed --normal  \
+            searches *
+    # Not what shows variables, takes in other files, or runs something.
+    jq  :<*  -rcesSnjaCM --raw-output --compact-output --exit-status --slurp --sort-keys --null-input --tab \
+            --raw-input -R --join-output --color-output --monochrome-output --args --indent: --stream --seq \
+            --ascii-output --arg: --argjson:  \
+            never \b(?:env|input_filename|import|include|modulemeta|get_search_list|halt_error)\b|\$ENV|\$__
+    yq  <*  -rejPCMNnc -o: -p: --output-format: --input-format: --prettyPrint --no-colors --raw-output --tojson \
+            --unwrapScalar --exit-status --null-input --colors --no-doc  \
+            never (?i:env|load|system|exec|eval|filename)
 """)
 
 LANGUAGES = forms_of(r"""
     sed  :<*  -nErsuz -e: --quiet --silent --regexp-extended --posix --null-data --separate --sandbox \
             --unbuffered --expression:  scripts -e --expression
     awk  :<*  -F: -v:
-    jq  :<*  -rcesSnjaCM --raw-output --compact-output --exit-status --slurp --sort-keys --null-input --tab \
-            --raw-input -R --join-output --color-output --monochrome-output --args --indent: --stream --seq \
-            --ascii-output
-    yq  <*  -rejPCMNnc -o: -p: --output-format: --input-format: --prettyPrint --no-colors --raw-output --tojson \
-            --unwrapScalar --exit-status --null-input --colors --no-doc
-    date  :*  -uR -I? -d: -r@ --date: --utc --universal --rfc-3339: --rfc-email --iso-8601? --reference@
-    ss  :*  -tulnpaxwemosiH460OZzb --tcp --udp --listening --numeric --processes --all --unix --summary \
-            --no-header --ipv4 --ipv6 --info --extended --memory --options -f: --family:
-    diff  <*  -abBcdeEinNpqstTuwyZr -# -C: -U: -I: -W: -x: -F: --brief --unified? --context? --side-by-side \
-            --suppress-common-lines --ignore-all-space --ignore-blank-lines --ignore-case --ignore-space-change \
-            --ignore-trailing-space --ignore-matching-lines: --strip-trailing-cr --text --minimal --color? \
-            --width: --label: --new-file --report-identical-files --show-c-function --show-function-line: \
-            --exclude: --no-dereference --speed-large-files --tabsize: --expand-tabs --left-column --ed --normal \
-            --recursive
-    strings  <*  -aofw -n: -t: -e: -s: -# --bytes: --radix: --encoding: --all --print-file-name
 """)
-"""Programs with a language of their own, or that give words another meaning: `harmless.py` looks at the rest."""
+"""Those whose script `harmless.py` looks at."""
+
+# Names that no program looks at, and those that only say something of language and colours: `read PATH` would let
+# every later word run something else.
+_OWN = (
+    r"(?!(?:(?:https?|ftp|all|no|rsync)_proxy|f?path|cdpath|module_path|manpath|prompt|ps1|precmd|preexec|psvar|argv"
+    r"|histchars)(?![a-z0-9_]))[a-z_][a-z0-9_]*"
+)
+NAME = rf"(?:{_OWN}|LC_[A-Z]+|LANG|LANGUAGE|TZ|NO_COLOR|COLUMNS|LINES|TERM|FORCE_COLOR|CI|CLICOLOR|OLDPWD)"
+"""A variable that changes nothing about what programs do later."""
+
+_COLUMN = (
+    r"(?:pid|ppid|pgid|sid|user|uid|ruser|group|gid|comm|cmd|args|command|%cpu|pcpu|%mem|pmem|rss|vsz|stat|state|s|time"
+    r"|cputime|etime|etimes|start|start_time|lstart|stime|tty|tt|tname|nice|ni|pri|wchan|nlwp|psr|sz|lwp|c|f)"
+    r"(?::\d+)?=?"
+)
+_O = rf"o {_COLUMN}(?:,{_COLUMN})*"
+_PS = rf"-{_O}|--sort[= ][-+]?{_COLUMN}(?:,[-+]?{_COLUMN})*|--(?:forest|no-headers?|headers|cols=\d+)"
+_PORTS = r"(?=\S)(?i:[46]?(?:tcp|udp)?(?::[\w,-]+)?)"
+
+LINES = lines_that_look(rf"""
+    printenv  :  (?:HOME|PATH|USER|LANG|PWD|SHELL|TERM|TZ|LOGNAME|VIRTUAL_ENV)
+    sleep  :  [0-9]{{0,2}}\.?[0-9]{{1,3}}s?|[1-5]m
+    getent  :  (?:passwd|group|services|protocols)(?: (?!-)\S+)*
+    ip  :  (?:-(?:br|4|6|c|brief|j|s) )*+(?:a|addr|address|r|route|link|l|neigh|rule)(?: (?:show|s|list|ls|l))?
+    # With options that do not go together, and with a user who is not there, `ps` reads all of them as BSD's, where
+    # `e` shows environments: so `-e` stands with none but the first of these.
+    ps  :  (?:(?:-[AaefFlLwjHd]+(?:{_O})?|{_PS})(?: |$))*+|(?:(?:-[AafFlLTjwHdc]+(?:{_O})?|-auxw*|-axu?w*\
+           |[axufljwrT]+(?:{_O})?|\d+(?:,\d+)*|-[pCuUgGt] (?!-)\S+|--(?:pid|ppid|user|group|tty)[= ](?!-)\S+|{_PS})\
+           (?: |$))*+
+    # With `-n`, or where it only prints numbers of processes, it looks up no names of hosts.
+    lsof  @  (?=(?:\S+ )*-[PalwRU]*[ntv])(?:(?:-[nPtalwRUv]*(?:i(?:{_PORTS}| {_PORTS}|(?= [-+]|$))|s\S+\
+            |[puc](?: ?\S+)?)?|(?![-+])\S+)(?: |$))*+
+    find  @  (?:-(?:[PHEds]|O\d)(?: |$))*+(?:(?![-!(),])\S+(?: |$))*+(?:(?:-(?:print0?|ls|prune|quit|depth|mount|xdev\
+            |noleaf|empty|true|false|nouser|nogroup|readable|writable|executable|daystart|(?:no)?ignore_readdir_race\
+            |nowarn|warn|a|and|o|or|not)|[!(),]|-(?:type|xtype|size|[mac](?:time|min)|perm|user|group|uid|gid|maxdepth\
+            |mindepth|links|inum|fstype|regextype|used|printf|i?(?:name|path|wholename|regex|lname)|newer|anewer\
+            |cnewer|samefile|newer[aBcm][aBcmt]) \S+)(?: |$))*+
+    # A name with a colon would be one on another machine.
+    tar  @  -?(?=\w*t)[tvzjJfa]+(?: (?!-)[^\s:]+)*
+    # Its second operand would be written, and `-r` writes what a dump says.
+    xxd  <  (?:-(?:(?:l|s|c|g|o|len|seek|cols)(?: \S+)?|[lscgo][+-]?\d\w*|a|b|e|E|i|p|ps|plain|u)(?: |$))*+\
+            (?:-|(?!-)\S+)?
+    # Words of the shell. They change what follows in the shell, never a file.
+    read  :  (?:(?:-r|{_OWN})(?: |$))*+
+    unset  :  (?:{_OWN}(?: |$))*+
+    set  :  (?:(?:[-+][euxofC]+|pipefail|errexit|nounset|xtrace|noglob|noclobber|--)(?: |$))++
+    shopt  :  (?:(?:-[suq]|nullglob|globstar|dotglob|extglob|failglob|nocaseglob)(?: |$))++
+    # Not without names, which shows the variables; nor `-i`: whatever the variable is given later is computed.
+    export declare typeset local readonly  :  (?:(?:-[rxgaA]+|--)(?: |$))*+(?:{NAME}(?:=\S*)?(?: |$))++
+""")
+"""Programs of which the whole line of arguments has one form."""
 
 WRAPPERS = forms_of(r"""
     command  -  -p
