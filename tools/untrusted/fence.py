@@ -9,9 +9,8 @@ from dataclasses import replace
 
 from tools.redaction import redact
 from tools.result import ERROR, ShownText, ToolResult, reason_of, remarked
-from tools.untrusted.attack_patterns import FAMILY_WORDS
 from tools.untrusted.invisible import hidden_in, made_visible, without_hidden
-from tools.untrusted.scanner import scan
+from tools.untrusted.scanner import FAMILY_WORDS, scan
 
 # The fence: the model sees where text from outside begins and ends, and that it is data.
 

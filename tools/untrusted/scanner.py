@@ -1,22 +1,43 @@
-"""Looks through text that others wrote for attacks on the agent. It warns and blocks; it proves nothing harmless."""
+"""Looks through text that others wrote for attacks on the agent. It warns and blocks; it proves nothing harmless.
+
+What protects is the fence and the permissions. This is a short list of usual phrases, and whoever wants to get past
+it can.
+"""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import html
 import re
-from collections.abc import Iterable, Iterator
+import unicodedata
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from itertools import islice
+from typing import Literal
 
 from tools.light_dataclass import dataclass
-from tools.untrusted.attack_patterns import FAMILY_WORDS, PATTERNS, Family, Kind, Pattern, folded
-from tools.untrusted.invisible import Hidden, hidden_in, made_visible, without_hidden
+from tools.untrusted.invisible import hidden_in, made_visible, without_hidden
+
+Kind = Literal["context", "skill", "memory", "tool_result", "web"]
+"""Where a text comes from. The first three become a part of what the model is told, and may be blocked."""
+
+FAMILY_WORDS = {
+    "override": "takes back the agent's instructions",
+    "impersonation": "pretends to be the system or the user",
+    "exfiltration": "wants data sent away",
+    "concealment": "wants something hidden from the user",
+    "disarming": "wants questions and safety switched off",
+    "credentials": "wants credentials collected",
+    "persistence": "wants to be run or read again later",
+    "payload": "wants something hidden in it decoded or run",
+    "tool_call": "imitates a tool call or its result",
+    "invisible": "holds characters that nobody sees",
+}
+"""What a text of each family does."""
 
 _BLOCKED: frozenset[Kind] = frozenset({"context", "skill", "memory"})
 _MOST = 20
 _MOST_OF_ONE = 3
 _EXCERPT = 100
-_FAMILIES_TO_BLOCK = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +48,11 @@ class Threat:
         line: counted from 1.
         excerpt: what stands there, one line, short, safe to show.
         why: completes «it …».
-        strong: enough to block a file alone; of weak ones it takes two families.
+        strong: enough to block a file.
         quoted: it stands in quotes or in code, in a text about such attacks; it blocks nothing.
     """
 
-    family: Family
+    family: str
     line: int
     excerpt: str
     why: str
@@ -56,112 +77,46 @@ class ScanResult:
     @property
     def reason(self) -> str:
         """The findings in one sentence for people: «it … (line 3: «…»)»; '' where there are none."""
-        told = dict.fromkeys(threat.family for threat in sorted(self.findings, key=lambda found: not found.strong))
-        parts = []
-        for family in list(told)[:3]:
-            first = next(threat for threat in self.findings if threat.family == family)
-            parts.append(f"it {first.why} (line {first.line}: «{first.excerpt}»)")
-        return ", and ".join(parts)
+        first: dict[str, Threat] = {}
+        for threat in self.findings:
+            first.setdefault(threat.family, threat)
+        return ", and ".join(f"it {each.why} (line {each.line}: «{each.excerpt}»)" for each in [*first.values()][:3])
 
 
 def scan(text: str, kind: Kind) -> ScanResult:
     """What in `text` looks like an attack.
 
-    A context file, a skill or a memory is blocked for one strong finding, or for weak ones of two families. What only
-    quotes attacks, in a text about them, does not block. The time grows with the length of the text only.
+    A context file, a skill or a memory is blocked for it, but not where it only quotes attacks in a text about them.
+    The time grows with the length of the text only.
     """
-    hidden = hidden_in(text)
-    findings = [*_invisible(text, hidden), *_written(text, kind)]
-    findings.sort(key=lambda threat: (threat.line, not threat.strong))
+    cleaned = without_hidden(text)
+    findings = sorted([*_invisible(text), *_written(text, kind)], key=lambda threat: threat.line)
     kept = tuple({(threat.family, threat.line): threat for threat in reversed(findings)}.values())[::-1][:_MOST]
-    return ScanResult(kept, kind in _BLOCKED and _blocks(kept), without_hidden(text) if hidden else text)
+    is_blocked = kind in _BLOCKED and any(threat.strong and not threat.quoted for threat in kept)
+    return ScanResult(kept, is_blocked, cleaned)
 
 
-def _blocks(findings: Iterable[Threat]) -> bool:
-    told = [threat for threat in findings if not threat.quoted]
-    return any(threat.strong for threat in told) or len({threat.family for threat in told}) >= _FAMILIES_TO_BLOCK
-
-
-def _invisible(text: str, hidden: list[Hidden]) -> Iterator[Threat]:
-    for found in hidden[:_MOST_OF_ONE]:
+def _invisible(text: str) -> Iterator[Threat]:
+    for found in hidden_in(text)[:_MOST_OF_ONE]:
         why = f"holds {found.what}" + (f" that spell «{made_visible(found.says)[:_EXCERPT]}»" if found.says else "")
         begin = max(text.rfind("\n", 0, found.start) + 1, found.start - _EXCERPT // 4)
-        excerpt = _short(text[begin : found.end + _EXCERPT // 4].partition("\n")[0])
-        yield Threat("invisible", _line(text, found.start), excerpt, why, found.strong)
+        excerpt = text[begin : found.end + _EXCERPT // 4].partition("\n")[0]
+        yield Threat("invisible", _line(text, found.start), _short(excerpt), why, found.strong)
 
 
 def _written(text: str, kind: Kind) -> Iterator[Threat]:
-    plain = folded(html.unescape(text) if "&" in text else text)
-    quoting = _ABOUT.search(plain) is not None
+    plain = _folded(html.unescape(text) if "&" in text else text)
     shown = text if len(plain) == len(text) else plain
-    for pattern, start, end in _matches(plain, kind):
-        quoted = quoting and _is_quoted(plain, start)
-        why, excerpt = FAMILY_WORDS[pattern.family], _short(shown[start:end])
-        yield Threat(pattern.family, _line(plain, start), excerpt, why, pattern.strong, quoted)
-    for place, decoded in _decoded_runs(text):
-        for pattern, start, end in _matches(folded(decoded), kind):
-            if pattern.strong:
-                why = f"hides in an encoding a text that {FAMILY_WORDS[pattern.family]}"
-                yield Threat("payload", _line(text, place), _short(decoded[start:end]), why)
-
-
-def _matches(text: str, kind: Kind) -> Iterator[tuple[Pattern, int, int]]:
-    """Each pattern with where it begins and ends, from its first word on."""
-    for pattern in PATTERNS:
-        if kind not in pattern.kinds or not pattern.may_be_in(text):
+    is_about_attacks = _ABOUT.search(plain) is not None
+    for family, hints, written in _PATTERNS if kind in _BLOCKED else _PATTERNS + _OUTSIDE:
+        if not any(hint in plain for hint in hints.split("|")):
             continue
-        taken_back, count = pattern.taken_back(), 0
-        for found in pattern.compiled().finditer(text):
-            if taken_back is not None and taken_back.search(text, max(0, found.start() - 80), found.start()):
-                continue
-            before = _BEFORE_LINE.match(found[0])
-            yield pattern, found.start() + (before.end() if before else 0), found.end()
-            count += 1
-            if count >= _MOST_OF_ONE:
-                break
-
-
-_BEFORE_LINE = re.compile(r"\W*\n")
-
-# Whether a text talks about attacks, and which places in it are quotations.
-_ABOUT = re.compile(
-    r"prompt[\W_]{0,3}injection|jailbreak|red[\W_]?team|adversarial|injection (?:attack|attempt|test|pattern|detect)"
-    r"|untrusted (?:text|input|content|data)|\bowasp\b|malicious (?:prompt|instruction|input|content)"
-)
-_FENCE = re.compile(r"(?m)^[ \t]{0,8}(?:```|~~~)")
-
-
-def _is_quoted(text: str, place: int) -> bool:
-    """Whether the place is within quotes, in code or in a quoted line."""
-    before = text[text.rfind("\n", 0, place) + 1 : place]
-    if before.lstrip().startswith(">") or any(before.count(quote) % 2 for quote in "\"'`"):
-        return True
-    if sum(map(before.count, "“«„「『")) > sum(map(before.count, "”»」』")):
-        return True
-    return len(_FENCE.findall(text, 0, place)) % 2 == 1
-
-
-# Text that is hidden in base64: runs that decode to readable text, bounded in number and length.
-_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,8000}={0,2}")
-_MOST_RUNS = 64
-_MOST_CHARS = 40_000
-_LEAST_LETTERS = 0.7
-
-
-def _decoded_runs(text: str) -> Iterator[tuple[int, str]]:
-    seen = 0
-    for count, found in enumerate(_BASE64.finditer(text)):
-        seen += len(found[0])
-        if count >= _MOST_RUNS or seen > _MOST_CHARS:
-            return
-        plain = found[0].rstrip("=").replace("-", "+").replace("_", "/")
-        try:
-            decoded = base64.b64decode(plain + "=" * (-len(plain) % 4)).decode()
-        except (binascii.Error, ValueError):
-            continue
-        letters = sum(sign.isalnum() or sign.isspace() for sign in decoded)
-        if letters > len(decoded) * _LEAST_LETTERS and " " in decoded:
-            yield found.start(), decoded
+        for found in islice(_compiled(written).finditer(plain), _MOST_OF_ONE):
+            start, end = found.end() - len(found[0].lstrip()), found.end()
+            if not _NEGATED.search(plain, max(0, start - 80), start):
+                quoted = is_about_attacks and _is_quoted(plain, start)
+                excerpt, why = _short(shown[start:end]), FAMILY_WORDS[family]
+                yield Threat(family, _line(plain, start), excerpt, why, quoted=quoted)
 
 
 def _line(text: str, place: int) -> int:
@@ -171,3 +126,118 @@ def _line(text: str, place: int) -> int:
 def _short(text: str) -> str:
     shown = made_visible(text)
     return shown if len(shown) <= _EXCERPT else f"{shown[: _EXCERPT - 1]}…"
+
+
+# Whether a text talks about attacks, and which places in it are quotations.
+_ABOUT = re.compile(
+    r"prompt\W{0,3}injection|jailbreak|red\W?team|adversarial|\bowasp\b|malicious (?:prompt|instruct)"
+)
+_CODE = re.compile(r"(?m)^[ \t]{0,8}(?:```|~~~)")
+
+
+def _is_quoted(text: str, place: int) -> bool:
+    before = text[text.rfind("\n", 0, place) + 1 : place]
+    is_open = any(before.count(quote) % 2 for quote in "\"'`") or before.count("«") > before.count("»")
+    return is_open or before.lstrip().startswith(">") or len(_CODE.findall(text, 0, place)) % 2 == 1
+
+
+# Patterns are looked for in small letters without accents, look-alikes as what they look like.
+_LOOK_ALIKES = dict(zip(map(ord, "аеорсухіѕјһνοαι’"), "aeopcyxisjhvoai'", strict=True))
+
+
+def _folded(text: str) -> str:
+    """`text` in small letters, without what is invisible or decorates letters. Line breaks stay."""
+    return text.translate({ord(sign): _fold_sign(sign) for sign in set(text) if not sign.isascii()}).lower()
+
+
+@lru_cache(maxsize=4096)
+def _fold_sign(sign: str) -> str:
+    parts = unicodedata.normalize("NFKD", sign).lower().translate(_LOOK_ALIKES)
+    return "".join(part for part in parts if unicodedata.category(part) not in {"Mn", "Cf", "Me"})
+
+
+# What takes a match back where it stands before it in the same sentence.
+_NEGATED = re.compile(r"\b(?:not|never|cannot|avoid|could|can|may|might|would|without)\b[^.!?;]{0,60}$|n\Wt $")
+
+_RULES = r"(?:instruction|prompt|rule|guideline|directive|constraint|restriction|polic(?:y|ies)|context)s?\b"
+_BEFORE = r"(?:previous|prior|above|earlier|former|initial|original|existing|system|developer|safety|your|these)"
+_USER = r"(?:user|human|developer|operator|owner|anyone)s?\b"
+_NO = r"\b(?:do not|don\Wt|never|must not|should not|avoid|without)"
+_LOOT = (
+    r"(?:credentials?|secrets?|passwords?|(?:api|access|private|ssh) (?:keys?|tokens?)|environment variables|\.env\b"
+    r"|\.ssh\b|id_rsa|id_ed25519|\.aws\b|\.netrc|printenv|\benv(?=[\s|)])|this conversation|source code)"
+)
+_GAP = r"[^\w.!?;]{1,8}"
+
+# The family, one of the words that every such text has, and the pattern. In it a space stands for what may be between
+# two words, and `~` for up to three words.
+_PATTERNS = (
+    ("override", "instruct|prompt|rule|guideline|directive|constraint|restriction|polic|context|everything", (
+        r"\b(?:ignor(?:e|ing)|disregard|forget|discard|override|overrule|bypass|neglect|skip|dismiss|set aside"
+        rf"|never mind|pay no attention to|stop following|do not follow) ~ (?:{_BEFORE} ~ {_RULES}|{_RULES} ~ "
+        r"(?:above|before|earlier|prior)\b)|\b(?:ignore|disregard|forget) everything ~ (?:above|before|told|said)\b"
+        rf"|\b{_BEFORE} {_RULES} ~ (?:void|obsolete|suspended|(?:no longer|not) (?:apply|count|valid))\b"
+        r"|\b(?:reveal|print|repeat|output|show) ~ (?:your (?:full )?(?:system|initial) prompt|everything above)\b"
+    )),
+    ("override", "you are|god mode|your |instead of|unrestricted|uncensored|instructions from", (
+        r"\bfrom now on you are\b|\byou are (?:no longer (?:an? |bound )|now in \w+ mode\b)|\benable (?:dan|god) mode"
+        r"|\byour (?:new|real|true) (?:task|instructions?|goal) (?:is|are)\b|\binstead of what the user\b"
+        r"|\ban? (?:unrestricted|uncensored) (?:ai|agent)\b|\b(?:treat|consider) ~ (?:\w+ )?as instructions from"
+    )),
+    # The same in the languages that are written most.
+    ("override", "instruc|istruz|regl|regras|consignes|anweis|vorgab|инструкц|указани|指|提示|规则|命令", (
+        r"\b(?:ignor\w{1,5}|olvid\w+|oubli\w+|vergiss|negeer|игнорируи\w*|забудь) ~ (?:instruc\w+|istruzioni|reglas"
+        r"|regras|consignes|anweisung\w*|vorgaben|instructies|инструкц\w+|указани\w+)\b|(?:忽略|无视|無視|忘记|忘掉)"
+        r"[^。!?\n]{0,16}(?:指令|指示|提示|规则)|(?:指示|命令)[^。.!?\n]{0,8}(?:無視|忘れ)"
+    )),
+    ("concealment", "user|human|developer|operator|owner|anyone|in your", (
+        rf"{_NO} ~ (?:tell|inform|notify|alert|mention|reveal|disclose)(?:ing)? (?:(?:this|these|it) ~ )?(?:to )?"
+        rf"(?:the |any )?{_USER}(?= (?:about|of|that|what)|\s*[.!;\n]|$)|\bwithout (?:the )?{_USER}\W?s? knowledge"
+        rf"|\bkeep ~ from (?:the )?{_USER}|\b{_USER} (?:must|should) not (?:know|notice|find out)"
+        rf"|{_NO} (?:mention|include|reveal)(?:ing)? (?:this|it) ~ in your ~ (?:answer|summary)"
+    )),
+    ("disarming", "your|approved|authorized|consented|allowed", (
+        r"\b(?:disable|bypass|skip|circumvent|deactivate|turn off) (?:all )?your ~ (?:permission|approval|safety"
+        r"|security|sandbox|guardrail|safeguard|filter|check)\w*"
+        r"|\b(?:user|owner|admin\w*) (?:has )?(?:already |pre\W?)(?:approved|authorized|consented|allowed)\b"
+    )),
+    ("credentials", "collect|harvest|steal|dump|extract|exfiltrate|.ssh/|.aws/|/etc/shadow", (
+        rf"\b(?:collect|harvest|steal|dump|extract|exfiltrate) (?:all |the |any )?~ {_LOOT}|\b(?:print|read|include"
+        r"|cat|paste) (?:\S+ ){0,4}?\S*(?:\.ssh/id_\w+(?!\w|\.pub)|\.aws/credentials|/etc/shadow)"
+    )),
+    ("exfiltration", "send|post|upload|mail|forward|![", (
+        rf"\b(?:send|post|upload|e?mail|forward) (?:\S+ ){{0,6}}?{_LOOT} (?:\S+ ){{0,4}}?(?:to|at) (?:\S+ ){{0,2}}?"
+        r"(?:https?:|webhook|\S+@|(?:our|my|the) server)"
+        r"|!\[[^\]\n]{0,100}\]\(https?:[^)\s]{1,200}[?&][^)\s]{0,40}=[^)\s\w]{1,3}[^)\s]*(?:key|token|data|summary)"
+    )),
+    ("exfiltration", "curl|wget|nc |scp|rsync", (
+        rf"\b(?:curl|wget|nc|scp|rsync)\b[^\n]{{0,120}}{_LOOT}[^\n]{{0,60}}"
+        r"|\b(?:cat|tar|base64|env)\b[^\n]{0,80}\|[^\n]{0,60}\b(?:curl|wget|nc)\b"
+    )),
+    ("persistence", "authorized_keys|.hermes/|curl|wget|instruction|rule|prompt", (
+        r"(?:>>|\b(?:append|write|add|put|edit)\b)[^\n]{0,120}(?:authorized_keys|\.hermes/)"
+        r"|\b(?:curl|wget)\b[^\n]{0,120}>>[^\n]{0,40}(?:rc|profile|crontab)\b|\.git/hooks[^\n]{0,80}\b(?:curl|wget)\b"
+        r"|\b(?:save|remember|write|add) (?:this|these|the following) (?:instruction|rule)s? ~ (?:memory|all)\b"
+    )),
+    ("payload", "base64|b64decode|/dev/tcp|decode|powershell|curl|wget", (
+        r"\bbase64\s+(?:-d|--decode)\b[^\n]{0,80}\|\s*(?:ba|z)?sh\b|\bexec\b[^\n]{0,60}b64decode|/dev/tcp/"
+        r"|\bdecode (?:\S+ ){0,8}?(?:and|then) (?:then )?(?:run|execute|follow|obey|do) "
+        r"|\bpowershell\b[^\n]{0,60}\s-enc"
+        r"|\b(?:curl|wget)\b[^\n|]{0,80}http://[^\n|]{0,80}\|\s*(?:sudo\s)?(?:ba)?sh\b"
+    )),
+    ("tool_call", "<", r"<\|?(?:tool_call|function_call|tool_use)s?\|?>\s{0,8}[{<\[]|<invoke name=|<function=\w"),
+    ("impersonation", "[|<", r"\[/?(?:untrusted|end) [0-9a-f]{8}\b|<\|(?:im_start|start_header_id)\|>system"),
+)  # fmt: skip
+# Texts whose writers have no wishes to express: those of projects and skills may have such headings.
+_OUTSIDE = (
+    ("impersonation", "system|admin|user|</tool_result|inst]", (
+        r"[\[<(*#=-]\W{0,2}(?:end of )?(?:the )?(?:system|admin|user)\W(?:message|override|prompt|instruct\w+"
+        r"|input)\W{0,2}[\])>*#=:-]|(?:^|\n)\W{0,8}system:\s(?:you must|ignore)|</tool_result>\s{0,8}<|\[/?inst\]"
+    )),
+)  # fmt: skip
+
+
+@cache
+def _compiled(written: str) -> re.Pattern[str]:
+    """A pattern in which a space stands for what may be between two words, and `~` for up to three words."""
+    return re.compile(written.replace("~ ", r"(?:[\w']{1,24} ){0,3}?").replace(" ", _GAP))

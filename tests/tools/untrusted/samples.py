@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.untrusted.attack_patterns import FAMILY_WORDS, Kind
+from tools.untrusted.scanner import FAMILY_WORDS, Kind
 
 DATA = Path(__file__).parents[2] / "data" / "untrusted"
 _FAMILIES = "|".join(FAMILY_WORDS)
