@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import selectors
 import subprocess
 import time
@@ -30,7 +29,7 @@ from agent_core.hooks.hook import (
 from agent_core.settings.hooks import COMMUNITY, CommandHookPart, HookName, HooksPart, community_tool, event_of
 from tools.environments.child_env import child_environment
 from tools.environments.command_watch import open_exit_watch
-from tools.environments.guardian import VARIABLE, Guardian, kill_marked, signal_group
+from tools.environments.guardian import GO, Guardian, kill_marked, signal_group, start_waiting
 from tools.environments.program_finder import PROGRAMS
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
@@ -41,10 +40,6 @@ from tools.ports import Interrupt
 
 _READ_BYTES = 64 * 1024
 _MOST_BYTES = 1024 * 1024
-# The command waits for a first line until its group is registered with the guardian; if we die before, its input ends
-# and it never begins. A shell reads a pipe byte by byte: the command gets all that follows.
-_AFTER_GO = 'IFS= read -r _ && eval "shift; $1"'
-_GO = b"\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +78,11 @@ def run_command(
         HookFailed: it could not be started, or has not ended after `seconds`.
         ToolInterrupted: the turn is over.
     """
-    mark = f"{guardian.mark}.{secrets.token_hex(4)}"
-    process = _started(command, cwd, {**env, VARIABLE: mark}, guardian)
-    talk = _Talk(memoryview(_GO + told))
+    try:
+        process, mark = start_waiting(("/bin/sh", "-c", command), guardian, cwd=cwd, env=env)
+    except (OSError, ValueError) as problem:
+        raise HookFailed(f"could not be started in {cwd}: {problem}") from problem
+    talk = _Talk(memoryview(GO + told))
 
     def kill() -> None:
         signal_group(process.pid, SIGKILL)
@@ -110,26 +107,6 @@ def run_command(
         raise HookFailed(f"has not ended within {seconds:g} seconds, and was ended")
     out, err = (bytes(talk.heard[name]).decode("utf-8", "replace") for name in ("out", "err"))
     return Ran(exit_code, out, err)
-
-
-def _started(command: str, cwd: Path, env: Mapping[str, str], guardian: Guardian) -> subprocess.Popen[bytes]:
-    guardian.ready()
-    try:
-        process = subprocess.Popen(
-            ["/bin/sh", "-c", _AFTER_GO, "hermes-acp-hook", command],
-            cwd=cwd,
-            env=dict(env),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            close_fds=True,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as problem:
-        raise HookFailed(f"could not be started in {cwd}: {problem}") from problem
-    guardian.add(process.pid)
-    return process
 
 
 def _talked(process: subprocess.Popen[bytes], talk: _Talk, deadline: float) -> bool:

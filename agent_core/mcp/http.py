@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx2
-from filelock import FileLock, Timeout
 from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
 from pydantic import ValidationError
 
 from agent_core.mcp.specs import McpFailure
+from tools.locked_file import hold
 
 if TYPE_CHECKING:
     from mcp.client.auth.oauth2 import OAuthContext
@@ -104,7 +105,7 @@ class SharedSignIn(OAuthClientProvider):
                 wanted = await anext(flow)
                 while True:
                     if wanted is request and lock is not None:
-                        lock.release()
+                        lock.close()
                     response = yield wanted
                     if wanted is request and response.status_code == _REFUSED and not refused and self._may_renew():
                         break
@@ -114,7 +115,7 @@ class SharedSignIn(OAuthClientProvider):
             finally:
                 await flow.aclose()
                 if lock is not None:
-                    lock.release()
+                    lock.close()
             refused = "" if self.context.current_tokens is None else self.context.current_tokens.access_token
             self.context.token_expiry_time = _LONG_AGO
 
@@ -131,7 +132,7 @@ class SharedSignIn(OAuthClientProvider):
     def _may_renew(self) -> bool:
         return self.lock_file is not None and self.context.can_refresh_token()
 
-    async def _lock_to_renew(self, refused: str) -> FileLock | None:
+    async def _lock_to_renew(self, refused: str) -> ExitStack | None:
         """Where a token is to be renewed: the lock to do so, with the tokens as they are stored under it.
 
         Args:
@@ -142,15 +143,14 @@ class SharedSignIn(OAuthClientProvider):
         context = self.context
         if self.lock_file is None or context.is_token_valid() or not context.can_refresh_token():
             return None
-        self.lock_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = FileLock(self.lock_file, mode=0o600)
-        deadline = asyncio.get_running_loop().time() + _LOCK_SECONDS
-        while not lock.is_locked:
+        lock, deadline = ExitStack(), asyncio.get_running_loop().time() + _LOCK_SECONDS
+        while True:
             try:
-                lock.acquire(timeout=0)
-            except Timeout:
+                lock.enter_context(hold(self.lock_file, self.lock_file, 0, McpFailure))
+                break
+            except McpFailure as problem:
                 if asyncio.get_running_loop().time() > deadline:
-                    log.warning("a sign-in is renewed although another process holds %s", self.lock_file)
+                    log.warning("a sign-in is renewed without its lock: %s", problem)
                     return None
                 await asyncio.sleep(_POLL)
         stored = await context.storage.get_tokens()

@@ -38,7 +38,7 @@ class ServerTokens:
     def lock_file(self, url: str) -> Path:
         """What is locked while the sign-in at a server is renewed, for longer than the store itself could be."""
         digest = hashlib.sha256(place_of(url).encode()).hexdigest()[:16]
-        return self._home / "cache" / f"mcp-sign-in-{digest}.lock"
+        return self._home / "cache" / f"mcp-sign-in-{digest}"
 
     def get(self, url: str) -> Mapping[str, Any]:
         """What is kept for a server: `tokens`, `client`, `expires_at`, `place`; empty where nothing is.

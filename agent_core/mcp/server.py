@@ -404,6 +404,7 @@ class Server:
         self._line = Line()
         self._peer: Peer | None = None
         self._running = 0
+        self._renews = False  # its session was lost, and another one is begun at once
         # The end of a process is seen.
         self._ping_every = 0.0 if spec.transport == "stdio" else spec.policy.ping_every
         self._task: asyncio.Task[None] | None = None
@@ -497,6 +498,8 @@ class Server:
     async def _in_a_session(self, ask: Callable[[Peer, RunningCall], Awaitable[_T]], running: RunningCall) -> _T:
         """Ask, and once more in a new session if the server did not know the one that it was asked in."""
         peer = self._peer
+        if self._renews or isinstance(self._line.failure, McpSessionEnded):
+            peer = await self._successor(peer)  # the session is known to be lost: nothing is asked in it
         if peer is None:
             raise McpFailure(self._absence())
         try:
@@ -537,11 +540,11 @@ class Server:
         self._note_fault("")
         return found
 
-    async def _successor(self, gone: Peer) -> Peer | None:
+    async def _successor(self, gone: Peer | None) -> Peer | None:
         """The server in the session that follows; None where there is none."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._limits.connect_seconds):
-                while self._peer is gone or self.now.state == "connecting":
+                while self.now.state == "connecting" or (gone is not None and self._peer is gone):
                     await self._changed.wait()
         return self._peer if self._peer is not gone else None
 
@@ -561,6 +564,7 @@ class Server:
             stayed = was_ready and asyncio.get_running_loop().time() - began >= self._limits.stable_seconds
             failures = 1 if stayed else failures + 1
             pause = self._pause(problem, failures)
+            self._renews = pause == 0
             self._fail(problem, pause)
             if pause is None and not await self._waited_for_person(signed_in):
                 return
@@ -621,7 +625,7 @@ class Server:
             self._stale.clear()
             offers = await peer.offers(limits.most_tools, self.spec.policy, limits.extras_seconds)
             limit.reschedule(None)
-            self._peer = peer
+            self._peer, self._renews = peer, False
             self._take(offers)
             log.info("MCP server %s is connected: %d tools", self.spec.name, len(self.now.tools))
             pings = keep_alive(peer, self._ping_every, limits.ping_seconds, lambda: self._running > 0, line.give_up)

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import secrets
 import signal
 import subprocess
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -17,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 from agent_core.mcp.specs import McpFailure, McpHopeless, ServerSpec
 from tools.environments.child_env import child_environment
 from tools.environments.command_watch import open_exit_watch
-from tools.environments.guardian import VARIABLE, Guardian, kill_marked, signal_group
+from tools.environments.guardian import GO, Guardian, kill_marked, signal_group, start_waiting
 from tools.environments.program_finder import PROGRAMS
 from tools.os_compat import SIGKILL
 
@@ -31,10 +30,6 @@ _READ_BYTES = 64 * 1024
 _TAIL_CHARS = 4_000
 _KILL_SECONDS = 2.0
 _LAST_WORDS_SECONDS = 0.5
-# The server's process waits for a first line until its group is registered with the guardian; if we die before, its
-# input ends and the server never starts. A shell reads a pipe byte by byte: the server gets all that follows.
-_AFTER_GO = 'IFS= read -r go && exec "$@"'
-_GO = b"\n"
 
 
 class Child:
@@ -66,29 +61,16 @@ class Child:
         Raises:
             McpHopeless: the program is not there or cannot be started.
         """
-        mark = f"{guardian.mark}.{secrets.token_hex(4)}"
-        env = child_environment(base, {"PWD": str(cwd), **dict(spec.env), VARIABLE: mark})
+        env = child_environment(base, {"PWD": str(cwd), **dict(spec.env)})
         program = _program(spec, env)
         # What a server starts by name, as `#!/usr/bin/env node` does, must not come from a workspace either.
         beside = os.path.dirname(program)  # noqa: PTH120 - what it needs is often next to it, as node to npx
         env["PATH"] = f"{beside}{os.pathsep}{PROGRAMS.search_path(env.get('PATH', os.defpath))}"
-        guardian.ready()
         try:
-            process = subprocess.Popen(  # noqa: ASYNC220 - a few milliseconds on a loop that nobody waits for
-                ["/bin/sh", "-c", _AFTER_GO, "hermes-acp-mcp", program, *spec.args],
-                cwd=cwd,
-                env=env,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                close_fds=True,
-                start_new_session=True,
-            )
+            process, mark = start_waiting((program, *spec.args), guardian, cwd=cwd, env=env)
         except (OSError, ValueError) as problem:
             reason = problem.strerror if isinstance(problem, OSError) else str(problem)
             raise McpHopeless(f"{program} could not be started in {cwd}: {spec.hide(str(reason))}.") from problem
-        guardian.add(process.pid)
         child = cls(process, guardian, mark)
         try:
             await child._open_pipes()
@@ -166,7 +148,7 @@ class Child:
         self._transports.append(transport)
         self._stdin = asyncio.StreamWriter(transport, protocol, None, self._loop)
         self._hearing = asyncio.create_task(self._hear(errors))
-        self._stdin.write(_GO)
+        self._stdin.write(GO)
 
     async def _reader(self, pipe: IO[bytes]) -> asyncio.StreamReader:
         reader = asyncio.StreamReader(limit=_READ_BYTES)

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -336,6 +336,37 @@ class Guardian:
             helper.kill()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 helper.wait(_END_SECONDS)
+
+
+# A child waits for a first line until its group is registered with the guardian; if we die before, its input ends and
+# it never begins. A shell reads a pipe byte by byte: the child gets all that follows.
+_WAITING = ("/bin/sh", "-c", 'IFS= read -r _ && exec "$@"', "hermes-acp-child")
+GO = b"\n"
+
+
+def start_waiting(
+    program: Sequence[str], guardian: Guardian, *, cwd: Path, env: Mapping[str, str]
+) -> tuple[subprocess.Popen[bytes], str]:
+    """Start a program in a group of its own, which begins once `GO` is written to its input, and its mark.
+
+    Raises:
+        OSError, ValueError: it cannot be started.
+    """
+    mark = f"{guardian.mark}.{secrets.token_hex(4)}"
+    guardian.ready()
+    process = subprocess.Popen(
+        (*_WAITING, *program),
+        cwd=cwd,
+        env={**env, VARIABLE: mark},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        close_fds=True,
+        start_new_session=True,
+    )
+    guardian.add(process.pid)
+    return process, mark
 
 
 class SessionGroups:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -97,6 +97,43 @@ def test_calls_at_once_share_the_new_session(open_servers: Open, server: HttpMcp
         each_one.join(20)
     assert said == ["done in session-2"] * 4
     assert server.begun == 2
+
+
+class _Noted(CancelToken):
+    """Tells that a call with it is on its way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = threading.Event()
+
+    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+        self.asked.set()
+        return super().on_cancel(callback)
+
+
+def test_a_call_that_comes_while_a_lost_session_is_begun_anew_waits_for_it(
+    open_servers: Open, server: HttpMcpServer
+) -> None:
+    servers = open_servers(server.spec(), limits=NEVER)
+    server.restart()
+    late, said, take = _Noted(), list[str](), server.pages["/mcp"]
+    assert callable(take)
+
+    def call_late() -> None:
+        said.append(servers.call("api", "do", {}, late, lambda _: None).text)
+
+    calling = threading.Thread(target=call_late)
+
+    def begin(exchange: Exchange) -> None:
+        if b'"initialize"' in exchange.request.body:
+            calling.start()
+            assert late.asked.wait(20)
+        take(exchange)
+
+    server.pages["/mcp"] = begin
+    assert called(servers) == "done in session-2"
+    calling.join(20)
+    assert said == ["done in session-2"]
 
 
 def test_a_call_of_a_server_that_does_not_come_back_says_so(open_servers: Open, server: HttpMcpServer) -> None:
