@@ -24,14 +24,10 @@ from mcp_types import (
 
 from agent_core.mcp.specs import McpServerFault
 
-_SHOWN_BYTES = 200
+_SHOWN_CHARS = 200
 _BOM = b"\xef\xbb\xbf"
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-_ID = r'"id"\s*:\s*(\d+|"[^"]*")'
-_ENVELOPE = re.compile(rf'"jsonrpc"\s*:\s*"2\.0"\s*,\s*{_ID}|{_ID}\s*,\s*"jsonrpc"')
-_ANY_ID = re.compile(_ID)
+_ID = re.compile(r'"id"\s*:\s*(\d+|"[^"]*")')
 _ANSWERS = re.compile(r'"(?:result|error)"\s*:')
-_NOT_JSON: Any = object()
 
 
 class MessageReader:
@@ -39,129 +35,62 @@ class MessageReader:
 
     Args:
         on_noise: is told the beginning of each line that is no message.
-        longest: bytes of a message that is spread over several lines; what is longer is passed over.
     """
 
-    def __init__(self, on_noise: Callable[[str], None], longest: int) -> None:
+    def __init__(self, on_noise: Callable[[str], None]) -> None:
         self._on_noise = on_noise
-        self._longest = longest
-        self._waiting: dict[RequestId, None] = {}
+        self._waiting: set[RequestId] = set()
         self._last = 0
-        # Of each notification the last request before it. Some servers answer notifications, too, and name none.
-        self._notified: list[int] = []
-        # Unreadable answers, and why; nobody knows to which of several requests each belongs.
-        self._strays: list[McpServerFault] = []
-        # Lines of an object that has no end yet, how deep its brackets are open, and how long it is.
-        self._block: list[str] = []
-        self._depth = self._length = 0
+        # Notifications since the last answer. Some servers answer these, too, and name no request.
+        self._notified = 0
 
     def sent(self, message: JSONRPCMessage) -> None:
         """A message is about to be sent to the server."""
         if isinstance(message, JSONRPCRequest):
-            self._waiting[_key(message.id)] = None
+            self._waiting.add(_key(message.id))
             self._last = max(self._last, message.id) if isinstance(message.id, int) else self._last
         elif isinstance(message, JSONRPCNotification):
-            self._notified.append(self._last)
+            self._notified += 1
             if message.method == "notifications/cancelled":
-                self._waiting.pop(_key((message.params or {}).get("requestId")), None)
+                self._waiting.discard(_key((message.params or {}).get("requestId")))
 
     def read(self, line: bytes) -> list[JSONRPCMessage]:
         """The messages of a line: none, one, or an error for each request that it answers unreadably."""
         try:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
-            return [*self._read_unreadable(line), *self._fail_strays()]
-        cut_off = self._end_block()
+            return list(self._read_unreadable(line))
         if isinstance(message, JSONRPCResponse | JSONRPCError):
-            if message.id is None or not self._is_known(message.id):
+            key = _key(message.id)
+            if key not in self._waiting and not (isinstance(key, int) and key <= self._last):
                 words = message.error.message if isinstance(message, JSONRPCError) else ""
-                self._stray(message.id, _fault("it does not name the request that it answers", words))
-                return [*cut_off, *self._fail_strays()]
-            self._answered(_key(message.id))
-        return [*cut_off, message, *self._fail_strays()]
-
-    def _is_known(self, found: RequestId) -> bool:
-        key = _key(found)
-        return key in self._waiting or (isinstance(key, int) and key <= self._last)
+                return list(self._failed(None, _fault(_NAMELESS, words)))
+            self._answered(key)
+        return [message]
 
     def _answered(self, key: Any) -> None:
-        self._waiting.pop(key, None)
-        if isinstance(key, int):  # what was said to the server before that request is past being answered
-            self._notified = [last for last in self._notified if last >= key]
-
-    def _stray(self, request: Any, fault: McpServerFault) -> None:
-        if request is None and self._notified:
-            del self._notified[0]
-        else:
-            self._strays.append(fault)
-
-    def end(self) -> None:
-        """Nothing more comes."""
-        self._end_block()
+        self._waiting.discard(key)
+        self._notified = 0
 
     def _read_unreadable(self, line: bytes) -> Iterator[JSONRPCMessage]:
         text = line.decode("utf-8", "replace").removeprefix("\ufeff")
-        value = _parsed(text)
-        if value is _NOT_JSON:
-            # An envelope on one line is a message that is broken; one that is spread has a part of it on each line.
-            is_broken = bool(_ENVELOPE.search(text) and _ANSWERS.search(text))
-            yield from self._end_block() if is_broken else ()
-            yield from self._add_to_block(text, ends=is_broken)
-        elif any(map(self._is_answer, _all(value))):
-            yield from self._end_block()
-            yield from self._failures(value, _why_line(line, value))
-        elif self._block:
-            yield from self._add_to_block(text)
-        else:
-            self._on_noise(_beginning(text))
-
-    def _add_to_block(self, text: str, *, ends: bool = False) -> Iterator[JSONRPCMessage]:
-        if not self._block and not text.lstrip().startswith(("{", "[")):
-            self._on_noise(_beginning(text))
+        try:
+            value = json.loads(text, strict=False)
+        except (ValueError, RecursionError):
+            if '"jsonrpc"' in text and _ANSWERS.search(text) and '"method"' not in text:
+                found = _ID.search(text)
+                yield from self._failed(json.loads(found[1]) if found else None, _fault("it is no valid JSON"))
+            else:
+                self._on_noise(text[:_SHOWN_CHARS])
             return
-        self._block.append(text)
-        self._length += len(text)
-        bare = _STRING.sub("", text)
-        self._depth += sum(map(bare.count, "{[")) - sum(map(bare.count, "}]"))
-        if ends or self._depth <= 0 or self._length > self._longest:
-            yield from self._end_block()
-
-    def _end_block(self) -> list[JSONRPCMessage]:
-        """Nothing more is added to what the last lines began: the failures of the requests that it answers."""
-        text = "\n".join(self._block)
-        self._block, self._depth, self._length = [], 0, 0
-        if not text:
-            return []
-        value = _parsed(text)
-        if value is not _NOT_JSON:
-            found = list(self._failures(value, "it is spread over several lines"))
-        else:
-            found = list(self._failures_of_text(text))
-        if not found:
-            self._on_noise(_beginning(text))
-        return found
-
-    def _failures(self, value: Any, why: str) -> Iterator[JSONRPCMessage]:
-        """The failures of the requests that a value answers.
-
-        Args:
-            why: it could not be read; '' for what is wrong with the value itself.
-        """
-        for answer in filter(self._is_answer, _all(value)):
+        answers = list(filter(self._is_answer, value if isinstance(value, list) else [value]))
+        for answer in answers:
             error = answer.get("error")
             said = error.get("message") if isinstance(error, dict) else error
-            fault = _fault(why or _why_value(answer), said if isinstance(said, str) else "")
+            fault = _fault(_why_line(line, value) or _why_value(answer), said if isinstance(said, str) else "")
             yield from self._failed(answer.get("id"), fault)
-
-    def _failures_of_text(self, text: str) -> Iterator[JSONRPCMessage]:
-        if not ('"jsonrpc"' in text and _ANSWERS.search(text)) or '"method"' in text:
-            return
-        fault = _fault("it is no valid JSON")
-        if envelope := _ENVELOPE.search(text):
-            yield from self._failed(json.loads(envelope[1] or envelope[2]), fault)
-            return
-        named = {_key(json.loads(found)) for found in _ANY_ID.findall(text)} & self._waiting.keys()
-        yield from self._failed(named.pop() if len(named) == 1 else None, fault)
+        if not answers:
+            self._on_noise(text[:_SHOWN_CHARS])
 
     def _is_answer(self, value: Any) -> bool:
         if not isinstance(value, dict) or "method" in value:
@@ -172,29 +101,22 @@ class MessageReader:
         )
 
     def _failed(self, request: Any, fault: McpServerFault) -> Iterator[JSONRPCMessage]:
+        """The failure of a request; where an answer names none, of the only one that waits."""
         key = _key(request)
-        if key in self._waiting:
-            self._answered(key)
-            yield _failure(key, fault)
-        elif not isinstance(key, int) or key > self._last:
-            self._stray(request, fault)
-
-    def _fail_strays(self) -> Iterator[JSONRPCMessage]:
-        """Once as many answers are unreadable as there are requests, they belong to these."""
-        if not self._waiting:
-            self._strays.clear()
-        if self._strays and len(self._strays) >= len(self._waiting):
-            for request, fault in zip(tuple(self._waiting), self._strays, strict=False):
-                yield _failure(request, fault)
-            self._waiting.clear()
-            self._strays.clear()
+        if key not in self._waiting:
+            if isinstance(key, int) and key <= self._last:
+                return
+            if self._notified or len(self._waiting) != 1:
+                self._notified = max(self._notified - 1, 0)
+                return
+            (key,) = self._waiting
+        self._answered(key)
+        # What is in `data` cannot have come from a server: `Peer` raises it.
+        about = ErrorData(code=PARSE_ERROR, message=str(fault), data=fault)
+        yield JSONRPCError(jsonrpc="2.0", id=key, error=about)
 
 
-def _failure(request: RequestId, fault: McpServerFault) -> JSONRPCError:
-    # What is in `data` cannot have come from a server: `Peer` raises it.
-    return JSONRPCError(
-        jsonrpc="2.0", id=request, error=ErrorData(code=PARSE_ERROR, message=str(fault), data=fault)
-    )  # fmt: skip
+_NAMELESS = "it does not name the request that it answers"
 
 
 def _fault(why: str, words: str = "") -> McpServerFault:
@@ -206,22 +128,6 @@ def _key(request: Any) -> Any:
     if isinstance(request, str):
         return int(request) if request.isascii() and request.isdecimal() else request
     return request if isinstance(request, int) and not isinstance(request, bool) else None
-
-
-def _all(value: Any) -> list[Any]:
-    """The messages of a batch, or the one."""
-    return value if isinstance(value, list) else [value]
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        return _NOT_JSON
-
-
-def _beginning(text: str) -> str:
-    return text[:_SHOWN_BYTES]
 
 
 def _why_line(line: bytes, value: Any) -> str:
@@ -246,7 +152,7 @@ def _why_value(answer: dict[str, Any]) -> str:
     if answer.get("jsonrpc") != "2.0":
         return "its `jsonrpc` is missing, or not 2.0"
     if _key(answer.get("id")) is None:
-        return "it does not name the request that it answers"
+        return _NAMELESS
     if "result" in answer and not isinstance(answer["result"], dict):
         return "its `result` is null" if answer["result"] is None else "its `result` is no object"
     if "error" not in answer:

@@ -309,7 +309,7 @@ async def child_streams(
 
     from agent_core.mcp.message_reader import MessageReader  # noqa: PLC0415
 
-    reader = MessageReader(on_noise, longest)
+    reader = MessageReader(on_noise)
     arriving, to_read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_write, leaving = anyio.create_memory_object_stream[SessionMessage](0)
 
@@ -325,7 +325,6 @@ async def child_streams(
                 for line in complete:
                     for message in reader.read(line):
                         await arriving.send(SessionMessage(message))
-            reader.end()
 
     async def write() -> None:
         async for item in leaving:
