@@ -65,7 +65,7 @@ NO_SIGNATURE: Fields = {"google": {"thought_signature": "skip_thought_signature_
 _IN_ID = "__thought__"
 _LISTS = ("reasoning_details", "thinking_blocks")
 _TEXTS = ("text", "summary", "thinking")
-_WORDS = frozenset({"role", "content", "refusal"})
+_WORDS = frozenset({"role", "content", "refusal", "tool_calls"})
 
 
 class GivenFields:
@@ -104,7 +104,10 @@ class GivenFields:
 
 def of_call(index: int, call: Mapping[str, Any]) -> list[ProviderItem]:
     """What a delta adds to a tool call."""
-    found = {name: call[name] for name in CALL_FIELDS if call.get(name)}
+    found: Fields = {}
+    for name in CALL_FIELDS:
+        if given := call.get(name):
+            found[name] = given
     inside = (call.get("function") or {}).get("provider_specific_fields")
     if "provider_specific_fields" not in found and (inside := inside or _signature_in(str(call.get("id") or ""))):
         found["provider_specific_fields"] = inside
@@ -323,8 +326,8 @@ class ChatDecoder(Decoder):
             if reason := choice.get("finish_reason"):
                 self.ends("refusal" if self._refused else reason)
                 events.extend(self._given.items())
-        if usage := counts_of(payload.get("usage")):
-            events.append(UsageReport(_usage(usage)))
+        if (usage := payload.get("usage")) and (counts := counts_of(usage)):
+            events.append(UsageReport(_usage(counts)))
         return events
 
 
@@ -353,7 +356,7 @@ CHAT_COMPLETIONS = WireProtocol("Chat Completions", "/chat/completions", key_hea
 
 def _delta_events(delta: dict[str, Any]) -> list[StreamEvent]:
     events: list[StreamEvent] = []
-    if reasoning := next((found for name in REASONING_FIELDS if (found := delta.get(name))), None):
+    if reasoning := next(filter(None, map(delta.get, REASONING_FIELDS)), None):
         events.append(ReasoningDelta(str(reasoning)))
     content = delta.get("content") or delta.get("refusal")
     if isinstance(content, list):
@@ -402,4 +405,7 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
 
 
 def _first_count(*values: object) -> int | None:
-    return next((count for value in values if (count := token_count(value)) is not None), None)
+    for value in values:
+        if (count := token_count(value)) is not None:
+            return count
+    return None

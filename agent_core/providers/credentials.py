@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from agent_core.providers.error_patterns import Reason
-from agent_core.providers.shared_file import SharedFile, SharedFileError
+from agent_core.providers.shared_file import SharedFile, SharedFileError, number_in
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -150,12 +150,12 @@ def _without_stale(providers: Mapping[str, Any], now: float) -> dict[str, Any]:
 def _key_from(entry: object) -> KeyRecord:
     fields = _fields(entry)
     return KeyRecord(
-        uses=int(_number(fields.get("uses"))),
-        until=_number(fields.get("until")),
-        failed_at=_number(fields.get("failed_at")),
+        uses=int(_time_in(fields.get("uses"))),
+        until=_time_in(fields.get("until")),
+        failed_at=_time_in(fields.get("failed_at")),
         reason=str(fields.get("reason") or ""),
         key_set=str(fields.get("key_set") or ""),
-        touched=_number(fields.get("touched")),
+        touched=_time_in(fields.get("touched")),
     )
 
 
@@ -163,14 +163,8 @@ def _fields(entry: object) -> dict[str, Any]:
     return entry if isinstance(entry, dict) else {}
 
 
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0.0
-    try:
-        number = float(value)
-    except OverflowError:
-        return 0.0
-    return number if math.isfinite(number) and number > 0 else 0.0
+def _time_in(value: object) -> float:
+    return max(0.0, number_in(value) or 0.0)
 
 
 # Which of several usable keys is taken.

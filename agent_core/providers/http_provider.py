@@ -375,7 +375,13 @@ class HttpStream:
             abort.abort()
 
     def __iter__(self) -> Iterator[StreamEvent]:
-        abort = self._begin()
+        from agent_core.providers.transport import Abort  # noqa: PLC0415 - loads the HTTP library
+
+        abort = Abort(patience=self._choice.stall_after)
+        with self._lock:
+            if self._closed:
+                raise TurnInterrupted
+            self._abort = abort
         provider, learned, refusal = self._provider, list[str](), ""
         signed_in = provider.signed_in(provider.choice, abort)
         while True:
@@ -409,15 +415,6 @@ class HttpStream:
             if isinstance(data, ErrorEvent):
                 raise reported_error(self._choice, failure_of(data.decode("utf-8", "replace"), is_error=True))
             yield from decoder.feed(data)
-
-    def _begin(self) -> Abort:
-        from agent_core.providers.transport import Abort  # noqa: PLC0415 - loads the HTTP library
-
-        with self._lock:
-            if self._closed:
-                raise TurnInterrupted
-            self._abort = Abort(patience=self._choice.stall_after)
-            return self._abort
 
     def _payloads(self, abort: Abort, decoder: Decoder) -> Iterator[list[bytes]]:
         """What the server's events hold, as many at a time as have come."""

@@ -159,14 +159,15 @@ class Lessons:
         """What was learned of a model's server and is not forgotten."""
         stored = self._stored()
         if not stored and not self._own:
-            return ()
+            return []
         key, now = _key(choice), self._clock()
         found = {**_times(stored, key), **self._own.get(key, {})}
         return [Lesson(name, until) for name, until in sorted(found.items()) if now < until <= now + LASTING]
 
-    def adapted(self, choice: ModelChoice, others: Iterable[str] = ()) -> ModelChoice:
+    def adapted(self, choice: ModelChoice, others: Sequence[str] = ()) -> ModelChoice:
         """The model as it is asked after all that was learned of it, and after `others`."""
-        return adapted(choice, (*(lesson.name for lesson in self.of(choice)), *others))
+        learned = self.of(choice)
+        return adapted(choice, (*[each.name for each in learned], *others)) if learned or others else choice
 
     def keep(self, choice: ModelChoice, names: Collection[str]) -> None:
         """An answer came because of these lessons."""

@@ -82,24 +82,26 @@ def cost_of(usage: Usage, facts: ModelFacts, cache_ttl: CacheTtl = "5m") -> floa
         usage: of one request; prices may depend on its prompt's length, so it must not be a sum.
         cache_ttl: what the request asked for; writing for an hour has a price of its own.
     """
-    if usage.input_tokens is None or usage.output_tokens is None or _too_long(usage.input_tokens, facts):
+    if usage.input_tokens is None or usage.output_tokens is None:
         return None
-    written_price = facts.written_price if cache_ttl == "5m" else _hour_price(facts)
-    cached = _apart(usage.cached_tokens, facts.cached_price)
-    written = _apart(usage.written_tokens, facts.written_price)
-    if cached is None or written is None:
+    # A server without a price for them need not count the tokens of its cache.
+    cached = 0 if usage.cached_tokens is None and facts.cached_price is None else usage.cached_tokens
+    written = 0 if usage.written_tokens is None and facts.written_price is None else usage.written_tokens
+    if cached is None or written is None or (plain := usage.input_tokens - cached - written) < 0:
         return None
-    plain = usage.input_tokens - cached - written
-    if plain < 0:
+    if facts.priced_up_to is not None and usage.input_tokens > facts.priced_up_to:
         return None
-    parts = [
-        _price(plain, facts.input_price),
-        _price(cached, facts.cached_price),
-        _price(written, written_price),
-        _price(usage.output_tokens, facts.output_price),
-    ]
-    known = [part for part in parts if part is not None]
-    return sum(known) / _MILLION if len(known) == len(parts) else None
+    cost = 0.0
+    for count, price in (
+        (plain, facts.input_price),
+        (cached, facts.cached_price),
+        (written, facts.written_price if cache_ttl == "5m" else facts.hour_written_price),
+        (usage.output_tokens, facts.output_price),
+    ):
+        if count and price is None:
+            return None
+        cost += count * (price or 0.0)
+    return cost / _MILLION
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,29 +154,9 @@ class Spent:
 
     def add(self, usage: Usage, cost: float | None) -> Self:
         """With one more request. One that reported nothing counts as `Usage()`."""
-        sums = {each.name: _sum(getattr(self.usage, each.name), getattr(usage, each.name)) for each in fields(Usage)}
+        sums: dict[str, int | None] = {}
+        for each in fields(Usage):
+            before, more = getattr(self.usage, each.name), getattr(usage, each.name)
+            sums[each.name] = None if before is None or more is None else before + more
         total = None if self.cost is None or cost is None else self.cost + cost
         return type(self)(self.requests + 1, Usage(**sums), total, self.certain.add(usage, cost))
-
-
-def _too_long(prompt: int, facts: ModelFacts) -> bool:
-    return facts.priced_up_to is not None and prompt > facts.priced_up_to
-
-
-def _hour_price(facts: ModelFacts) -> float | None:
-    return facts.hour_written_price
-
-
-def _apart(count: int | None, price: float | None) -> int | None:
-    """How many tokens have the price `price`. A server without such a price need not count them."""
-    return 0 if count is None and price is None else count
-
-
-def _price(count: int, price: float | None) -> float | None:
-    if count == 0:
-        return 0.0
-    return None if price is None else count * price
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other

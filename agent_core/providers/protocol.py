@@ -139,15 +139,14 @@ _ATTACHMENTS = {"image_url": IMAGES, "file": DOCUMENTS, "input_audio": RECORDING
 
 def fitting(messages: Sequence[Message], choice: ModelChoice) -> list[Message]:
     """The messages as `choice` takes them; the same messages always become the same ones."""
-    fit = [_fitting(message, choice) for message in messages]
+    fit: list[Message] = []
+    for message in messages:
+        content = message["content"]
+        if isinstance(content, list):
+            fit.append({**message, "content": [_part(part, choice) for part in content]})
+        else:
+            fit.append(message)
     return fit if takes_images_in_results(choice) else behind_results(fit)
-
-
-def _fitting(message: Message, choice: ModelChoice) -> Message:
-    content = message["content"]
-    if not isinstance(content, list):
-        return message
-    return {**message, "content": [_part(part, choice) for part in content]}
 
 
 def left_out(content: Content, choice: ModelChoice) -> tuple[str, ...]:

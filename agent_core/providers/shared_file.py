@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import math
 import os
 import threading
 import time
@@ -135,6 +136,17 @@ class SharedFile:
                 sync_directory(target.parent)
         except OSError as problem:
             raise unusable(self._path, "written", problem, SharedFileError) from problem
+
+
+def number_in(value: object) -> float | None:
+    """A finite number, also where it is written as text; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _parsed(data: bytes) -> dict[str, Any]:

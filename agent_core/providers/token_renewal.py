@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from agent_core.errors import ProviderConnectionError, TurnInterrupted
-from agent_core.providers.shared_file import SharedFileError
+from agent_core.providers.shared_file import SharedFileError, number_in
 from agent_core.providers.token_store import (
     OAuthToken,
     RefreshFailed,
@@ -24,7 +24,6 @@ from agent_core.providers.token_store import (
     RefreshRefused,
     TokenStore,
     keep_or_remember,
-    seconds_in,
 )
 from agent_core.providers.transport_errors import read_at_most, readable
 
@@ -142,7 +141,7 @@ def _renewed(token: OAuthToken, answer: dict[str, Any], where: str, now: float) 
             f"The sign-in could not be renewed: {where} answered without a token. Send the prompt again; if it stays "
             "so, sign in again."
         )
-    lifetime = seconds_in(answer.get("expires_in"))
+    lifetime = number_in(answer.get("expires_in"))
     scope = answer.get("scope")
     return replace(
         token,

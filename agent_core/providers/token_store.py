@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from agent_core.errors import ProviderError
-from agent_core.providers.shared_file import Draft, SharedFile, SharedFileError
+from agent_core.providers.shared_file import Draft, SharedFile, SharedFileError, number_in
 from tools.light_dataclass import dataclass
 
 # A sign-in: an access token with what renews it, and what can go wrong when it is renewed.
@@ -93,14 +92,14 @@ def token_from(entry: object) -> OAuthToken | None:
     return OAuthToken(
         access_token=_text(entry, "access_token"),
         refresh_token=_text(entry, "refresh_token") or None,
-        expires_at=seconds_in(entry.get("expires_at")),
+        expires_at=number_in(entry.get("expires_at")),
         token_url=_text(entry, "token_url"),
         client_id=_text(entry, "client_id"),
         client_secret=_text(entry, "client_secret") or None,
         scope=_text(entry, "scope"),
         extra=extra if isinstance(extra, dict) else {},
         dead_reason=_text(dead, "reason") if isinstance(dead, dict) else "",
-        dead_at=min(max(seconds_in(dead.get("at")) or 0.0, 0.0), _LAST_MOMENT) if isinstance(dead, dict) else None,
+        dead_at=min(max(number_in(dead.get("at")) or 0.0, 0.0), _LAST_MOMENT) if isinstance(dead, dict) else None,
     )
 
 
@@ -118,17 +117,6 @@ def token_entry(token: OAuthToken, previous: object = None) -> dict[str, Any]:
         "extra": dict(token.extra),
         "dead": {"reason": token.dead_reason, "at": token.dead_at} if token.dead else None,
     }
-
-
-def seconds_in(value: object) -> float | None:
-    """A number of seconds, also where it is written as text; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _text(entry: Mapping[str, Any], name: str) -> str:

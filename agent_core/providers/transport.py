@@ -13,7 +13,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import httpcore2
 import httpx2
@@ -27,6 +27,8 @@ __all__ = ["CONNECT_TIMEOUT", "READ_TIMEOUT", "Abort", "make_client"]
 
 
 # Ending a request from another thread, whatever its own thread waits for.
+
+_GIVEN_UP = "the request was given up"
 
 
 class Abort:
@@ -84,7 +86,7 @@ class Abort:
             httpcore2.ReadError: it was given up.
         """
         if self.done:
-            raise httpcore2.ReadError("the request was given up")
+            raise httpcore2.ReadError(_GIVEN_UP)
 
     def is_set(self) -> bool:
         """Whether the request was given up."""
@@ -112,7 +114,8 @@ class Abort:
 
     def _begin(self, wake: Callable[[], None]) -> None:
         with self._lock:
-            self.check()
+            if self.done:
+                raise httpcore2.ReadError(_GIVEN_UP)
             self._wake = wake
 
     def _forget(self) -> None:
@@ -139,11 +142,6 @@ class _Current(threading.local):
 
 
 _current = _Current()
-
-
-def current_abort() -> Abort | None:
-    """What ends the request that this thread works for; None outside of every request."""
-    return _current.abort
 
 
 def _shut_down(used: socket.socket) -> None:
@@ -252,11 +250,11 @@ class TrackedStream(httpcore2.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """What is there."""
-        mark(socket_of(self._inner))
-        abort = current_abort()
+        abort = _current.abort
         if abort is None:
             data = self._inner.read(max_bytes, timeout)
         else:
+            abort.uses(self._inner.get_extra_info("socket"))
             data = abort.wait(lambda seconds: self._inner.read(max_bytes, seconds), timeout)
         self._last, self._given = data, 0
         return data
@@ -271,7 +269,8 @@ class TrackedStream(httpcore2.NetworkStream):
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Send a part of a request."""
-        mark(socket_of(self._inner))
+        if (abort := _current.abort) is not None:
+            abort.uses(self._inner.get_extra_info("socket"))
         self._inner.write(buffer, timeout)
 
     def close(self) -> None:
@@ -283,8 +282,9 @@ class TrackedStream(httpcore2.NetworkStream):
     ) -> httpcore2.NetworkStream:
         """The same connection, encrypted."""
         # The handshake takes the socket's descriptor over: a second one keeps the way to end it.
-        with socket.socket(fileno=os.dup(socket_of(self._inner).fileno())) as spare:
-            mark(spare)
+        with socket.socket(fileno=os.dup(self._inner.get_extra_info("socket").fileno())) as spare:
+            if (abort := _current.abort) is not None:
+                abort.uses(spare)
             return TrackedStream(self._inner.start_tls(ssl_context, server_hostname, timeout))
 
     def get_extra_info(self, info: str) -> Any:
@@ -310,18 +310,6 @@ def body_pieces(response: httpx2.Response) -> Iterator[bytes]:
         yield b"".join(held)
         raise
     yield b"".join(held)
-
-
-def socket_of(stream: httpcore2.NetworkStream) -> socket.socket:
-    """The socket under a stream."""
-    return cast("socket.socket", stream.get_extra_info("socket"))
-
-
-def mark(used: socket.socket) -> None:
-    """This thread's request now uses `used`."""
-    abort = current_abort()
-    if abort is not None:
-        abort.uses(used)
 
 
 # HTTP connections whose blocked reads another thread can end: the transport under all requests to models.
@@ -421,7 +409,7 @@ class _TrackedBackend(httpcore2.NetworkBackend):
     def _connected(
         self, host: str, port: int, timeout: float | None, local_address: str | None, options: Iterable[Any] | None
     ) -> socket.socket:
-        abort = current_abort()
+        abort = _current.abort
         source = None if local_address is None else (local_address, 0)
         last: OSError = OSError(f"{host} has no address")
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import re
 import ssl
 from collections.abc import Iterator, Mapping
@@ -20,6 +19,7 @@ from agent_core.errors import (
     TransportFault,
 )
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.shared_file import number_in
 from tools import quick_json
 from tools.light_dataclass import dataclass
 
@@ -552,7 +552,7 @@ def _blanks(text: str) -> int:
 
 
 def _retry_headers(headers: Mapping[str, str], now: float) -> Iterator[float | None]:
-    milliseconds = _number(headers.get("retry-after-ms"))
+    milliseconds = number_in(headers.get("retry-after-ms"))
     yield None if milliseconds is None else milliseconds / 1000
     value = headers.get("retry-after")
     yield _until(value, now) if value is not None else None
@@ -584,7 +584,7 @@ def _limit_reset(headers: Mapping[str, str], now: float, *, any_limit: bool) -> 
         wait = _until(value, now)
         if wait is not None:
             left = headers.get(name.replace("reset", "remaining"))
-            (used_up if left is not None and _number(left) == 0 else others).append(wait)
+            (used_up if left is not None and number_in(left) == 0 else others).append(wait)
     if used_up:
         return max(used_up)
     return min(others, default=None) if any_limit else None
@@ -592,7 +592,7 @@ def _limit_reset(headers: Mapping[str, str], now: float, *, any_limit: bool) -> 
 
 def _until(value: object, now: float) -> float | None:
     """Seconds from now: `value` is a number of them, a duration, a date, or a time since 1970 in s or ms."""
-    number = _number(value)
+    number = number_in(value)
     if number is not None:
         if number >= _POINT_IN_MILLISECONDS:
             return _left(number / 1000, now)
@@ -640,16 +640,6 @@ def _sum(durations: str) -> float:
 def _seconds(unit: str) -> float:
     short = unit.lower()
     return _SECONDS["ms" if short in {"ms", "millisecond", "milliseconds"} else short[0]]
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _bounded(seconds: float) -> float:
