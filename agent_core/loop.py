@@ -530,8 +530,6 @@ class TurnLoop:
         return frozenset(name for entry in entries for name in (entry.name, entry.toolset))
 
     def _extra_tools(self) -> tuple[str, ...]:
+        extra = self.workspace.tools.extra()
         # A server may change what a tool takes, and leave its name.
-        return tuple(
-            f"{entry.name} {crc32(repr((entry.description, entry.schema)).encode())}"
-            for entry in self.workspace.tools.extra()
-        )
+        return tuple([f"{each.name} {crc32(repr((each.description, each.schema)).encode())}" for each in extra])

@@ -108,7 +108,7 @@ class SessionServices:
     @property
     def has_small_prompt(self) -> bool:
         """Whether the system prompt is the one for a small window."""
-        return any(name == MORE_TOOLS for name, _ in self.prompt_layers)
+        return MORE_TOOLS in dict(self.prompt_layers)
 
     def missing_tools(self) -> tuple[str, ...]:
         """Names of tools that have nothing to work with in this session."""

@@ -453,8 +453,12 @@ def named_as_ours(tool: str, arguments: Mapping[str, Any], properties: Mapping[s
     Raises:
         Unclear: two of them are the same argument, and say different things; or one cannot be what it is called.
     """
-    given = _unwrapped(arguments, properties)
-    ours, unread = _renamed(tool, given, properties)
+    given, unread = arguments, dict[str, Any]()
+    if given.keys() <= properties.keys():
+        ours = dict(given)
+    else:
+        given = _unwrapped(arguments, properties)
+        ours, unread = _renamed(tool, given, properties)
     if made := _MAKERS.get(tool):
         made(ours)
     _take_items(tool, ours, properties)

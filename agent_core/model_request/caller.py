@@ -19,7 +19,6 @@ from agent_core.messages import assistant_message, injected_message
 from agent_core.model_request import retry_policy
 from agent_core.model_request.fallback_chain import TurnRoute
 from agent_core.model_request.history_filter import (
-    Habits,
     Omissions,
     PrefixWatch,
     SeenHabits,
@@ -71,9 +70,10 @@ class RefusedTools:
 
     def applied(self, request: ModelRequest, choice: ModelChoice) -> ModelRequest:
         """The request without the tools that the server is known to refuse."""
-        known = {lesson.name for lesson in self.lessons.of(choice) if lesson.tool} | self._left_out.keys()
-        if not known:
+        learned = self.lessons.of(choice)
+        if not learned and not self._left_out:
             return request
+        known = {lesson.name for lesson in learned if lesson.tool} | self._left_out.keys()
         return replace(request, tools=tuple(tool for tool in request.tools if tool_lesson(tool) not in known))
 
     def is_open(self, failure: ClassifiedError, request: ModelRequest) -> bool:
@@ -376,21 +376,23 @@ class Asker:
             self._tell("fallback", f"{resting} cannot be asked now. {self.route.choice.name} answers.\n\n")
         try:
             return self._asked()
-        finally:
+        except BaseException:
             self._undo_trial()
+            raise
 
     def _asked(self) -> Reply:
-        backoff, failures = self.patience.backoff(), 0
+        backoff, failures, has_failed = self.patience.backoff(), 0, False
         while True:
             habits = self.habits.of(self.route.choice, self.history.messages)
             collector = Collector(self.callbacks, self.ids, habits)
             outcome = self._attempt(collector)
             if isinstance(outcome, Reply):
                 self.route.worked()
-                self.compression.answered()
-                self._learn()
+                if has_failed:
+                    self.compression.answered()
+                    self._learn()
                 return outcome
-            failure, failures = outcome.failure, failures + 1
+            failure, failures, has_failed = outcome.failure, failures + 1, True
             self.route.failed(failure)
             if failure.unexplained:
                 self._undo_trial()
@@ -413,9 +415,10 @@ class Asker:
         self.compression.ahead(choice)
         request = self._request()
         self.prefix.see(choice.name, request)
-        if choice.api_mode == "chat_completions" and request.tools and _may_write_calls(collector.habits):
-            system = (message for message in request.messages[:1] if message["role"] == "system")
-            collector.asked, collector.said = request, (*system, *self.history.messages)
+        habits = collector.habits
+        if choice.api_mode == "chat_completions" and request.tools and not (habits.calls_tools or habits.parses):
+            # The server may leave the model's calls in its text; the first message is the system prompt.
+            collector.asked, collector.said = request, (*request.messages[:1], *self.history.messages)
         try:
             reply = ask_once(self.route.provider, request, self.token, collector)
         except TurnInterrupted:
@@ -580,10 +583,6 @@ class Asker:
 
 def _tools(names: Sequence[str]) -> str:
     return f"the tool{'s' if len(names) > 1 else ''} {', '.join(names)}"
-
-
-def _may_write_calls(habits: Habits) -> bool:
-    return not habits.calls_tools and not habits.parses
 
 
 def _says_nothing(reply: Reply) -> bool:

@@ -202,7 +202,7 @@ class SeenHabits:
             messages: the conversation so far. Which model called its tools it does not tell: where an earlier process
                 had it, the first model that is asked now is taken for the one.
         """
-        place = (choice.provider, choice.endpoint.address, choice.model)
+        place = (choice.provider, choice.base_url, choice.model)
         if place not in self._of:
             marks = choice.api_mode != "chat_completions"  # the other protocols have a place for thoughts
             begins = not marks and seems_to_begin_in_thoughts(choice.model)
