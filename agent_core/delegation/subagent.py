@@ -27,6 +27,7 @@ from agent_core.compaction.compactor import with_engine
 from agent_core.delegation.settings import DelegationSettings
 from agent_core.errors import HermesError
 from agent_core.messages import Content, Message
+from agent_core.prompt.layers import session_prompt
 from agent_core.services import SessionServices
 from agent_core.sessions.store import SessionStore
 from agent_core.workspace import CallIdentity, Workspace
@@ -237,8 +238,6 @@ def _own_tools(services: SessionServices, workspace: Workspace) -> Toolbox:
 
 
 def _system_prompt(plan: Plan, parent: Parent, services: SessionServices, workspace: Workspace) -> str:
-    from agent_core.prompt.layers import session_prompt  # noqa: PLC0415 - not before the first sub-agent
-
     choice = plan.target.route.members[0].choice
     entries = select(plan.toolsets, plan.disabled, workspace.tools)
     tools = frozenset(entry.name for entry in entries)

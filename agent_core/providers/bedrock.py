@@ -46,6 +46,7 @@ from agent_core.providers.protocol import (
     key_header,
     token_count,
 )
+from agent_core.providers.transport import make_client
 from agent_core.providers.transport_errors import (
     SdkErrors,
     decoded,
@@ -165,7 +166,6 @@ class BedrockClient:
 
     def __init__(self, choice: ModelChoice) -> None:
         check_installed()
-        from agent_core.providers.transport import make_client  # noqa: PLC0415 - loads the HTTP library
 
         self._choice = choice
         with told(choice):

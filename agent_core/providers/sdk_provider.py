@@ -30,6 +30,7 @@ from agent_core.providers.http_provider import HttpProvider, body_json
 from agent_core.providers.lessons import Lessons
 from agent_core.providers.protocol import WireProtocol
 from agent_core.providers.token_renewal import outlasting
+from agent_core.providers.transport import make_client as make_http
 from agent_core.providers.transport_errors import SdkErrors, readable, refused
 from tools.errors import install_line
 from tools.light_dataclass import dataclass
@@ -513,8 +514,6 @@ class SdkProvider(HttpProvider):
 
     def client(self) -> httpx2.Client:
         """The client with its connections, made at first use."""
-        from agent_core.providers.transport import make_client as make_http  # noqa: PLC0415 - loads the HTTP library
-
         with self._lock:
             if self._client is None:
                 bundle = os.environ.get("AWS_CA_BUNDLE") if self.choice.sign_in == "aws" else None

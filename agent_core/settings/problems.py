@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -189,7 +190,6 @@ def _of_env(file: Path) -> Iterator[SettingsProblem]:
         yield problem if file.is_file() else replace(problem, stops=False)
     if not text:
         return
-    import io  # noqa: PLC0415 - for this look only
 
     from dotenv.parser import parse_stream  # noqa: PLC0415 - the same
 

@@ -7,6 +7,7 @@ import json
 import logging
 import re
 import time
+import tomllib
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -148,8 +149,6 @@ def _json(text: str) -> Sequence[Problem]:
 
 
 def _toml(text: str) -> Sequence[Problem]:
-    import tomllib  # noqa: PLC0415 - few files are TOML
-
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
