@@ -14,6 +14,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Literal
 
+from acp_adapter.client_io.elicitation import EditorQuestions
 from acp_adapter.jsonrpc import wire_error
 from agent_core.background_tasks import News
 from agent_core.cancel import CancelToken
@@ -130,8 +131,6 @@ class Attendant:
         question = PersonQuestion(f"{titles(news)}. Go on with that now?", (Field(_GO_ON, "Go on", "boolean"),))
 
         def ask() -> bool:
-            from acp_adapter.client_io.elicitation import EditorQuestions  # noqa: PLC0415 - few people want to be asked
-
             client, timeout = self._sessions.client, session.question_timeout
             answer = EditorQuestions(session.calls, client, timeout=timeout).ask(question, token)
             return answer.outcome == "answered" and answer.values.get(_GO_ON) is True

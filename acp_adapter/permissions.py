@@ -11,7 +11,9 @@ from typing import Any, Literal
 
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.client_io.calls import EditorCalls, EditorProblem, EditorSilent
+from acp_adapter.client_io.elicitation import EditorQuestions
 from acp_adapter.tools import diff_block, text_block, unmasked, unpadded, unseen_in
+from tools.agent_ports import Field, PersonQuestion
 from tools.approval.actions import (
     Action,
     CallMcpTool,
@@ -539,9 +541,6 @@ class EditorApprover:
         Raises:
             ToolInterrupted: the turn is over, or the question became needless.
         """
-        from acp_adapter.client_io.elicitation import EditorQuestions  # noqa: PLC0415 - most people only click
-        from tools.agent_ports import Field, PersonQuestion  # noqa: PLC0415 - as above
-
         asked = PersonQuestion(text, (Field(**field, required=False),), question.tool_call_id)
         told = EditorQuestions(self._calls, self._client, timeout=self._timeout).ask(asked, interrupt)
         return str(told.values.get(str(field["name"]), "")).strip()

@@ -36,6 +36,7 @@ from agent_core.cancel import CancelToken
 from agent_core.errors import HermesError, KeyMissing, RequestError, TurnInterrupted, UnknownSession, public_text
 from agent_core.events import Noticed, SaidDocument, SaidPart, SaidText, UserSaid
 from agent_core.factory import AgentFactory
+from agent_core.mcp.specs import still_waiting, told, waiting
 from agent_core.messages import Content
 from agent_core.services import SessionServices, TurnServices
 from agent_core.turn import ConversationResult, StopReason, TurnUsage
@@ -422,7 +423,6 @@ class PromptTurn:
         servers = session.servers
         if servers is None:
             return
-        from agent_core.mcp.specs import still_waiting, told, waiting  # noqa: PLC0415 - most sessions have no servers
 
         if not session.servers_awaited:
             if note := waiting(servers.status()):

@@ -40,6 +40,7 @@ from agent_core.prompt.layers import PromptSettings, session_prompt
 from agent_core.providers.base import Provider, ReasoningEffort
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.factory import provider_by_name
+from agent_core.providers.model_windows import Windows
 from agent_core.services import SessionServices
 from agent_core.sessions.database import MemoryDatabase
 from agent_core.sessions.store import SessionStore
@@ -188,7 +189,6 @@ class AIAgent:
         route = Route.single(choice, self.provider)
         if not self._own_provider:
             return route
-        from agent_core.providers.model_windows import Windows  # noqa: PLC0415 - programs have their routes given
 
         return replace(route, windows=Windows())
 

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 
 from tools.light_dataclass import dataclass
 from tools.result import ShownOutput, ShownText, ToolResult
+from tools.shell.exit_codes import explain_exit
 
 _ANY: frozenset[str] = frozenset()
 _BUILDS = frozenset({"test", "build", "check", "run", "bench", "vet", "verify", "compile", "lint", "clippy"})
@@ -298,8 +299,6 @@ def _seen_in(output: str, *, fine: bool) -> str:
 
 def _is_failure(result: ToolResult, command: str, code: int) -> bool:
     """Whether the exit code tells of a failure: `grep` behind a pipe has an answer of its own."""
-    from tools.shell.exit_codes import explain_exit  # noqa: PLC0415 - most checks pass
-
     return result.failed or explain_exit(command, code).failed
 
 

@@ -75,8 +75,6 @@ def load_for_prompt(*, for_stored: bool) -> None:
     Args:
         for_stored: the session is a stored one, which has its system prompt: what builds one is not needed yet.
     """
-    import agent_core.compaction.tokens  # noqa: F401, PLC0415 - needed with the first answer
-
     if not for_stored:
         _load_prompt_building()
     get_tool_definitions(quiet=True)
@@ -93,8 +91,6 @@ def load_for_calls() -> None:
 
 
 def _load_prompt_building() -> None:
-    import agent_core.prompt.layers  # noqa: F401, PLC0415 - not needed to open a session
-
     scan("", "context")
 
 

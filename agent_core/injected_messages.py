@@ -11,6 +11,7 @@ from agent_core.callbacks import Status
 from agent_core.errors import HookRefused
 from agent_core.messages import Content, injected_message, text_of, user_message
 from agent_core.model_request.response import Reply
+from agent_core.providers.protocol import left_out
 from agent_core.services import SessionServices
 from agent_core.settings.hooks import HookName
 from agent_core.stop_reasons import CLOSING_NOTE
@@ -184,7 +185,6 @@ def tell_unused(turn: Turn, content: Content) -> None:
     """What the model cannot be given is not dropped without a word to the person."""
     if isinstance(content, str) or turn.callbacks.status_callback is None:
         return
-    from agent_core.providers.protocol import left_out  # noqa: PLC0415 - few prompts have more than text
 
     for text in left_out(content, turn.route.lessons.adapted(turn.route.choice)):
         turn.callbacks.status_callback(Status("unused", text))

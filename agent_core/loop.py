@@ -26,6 +26,7 @@ from agent_core.model_request.caller import Asker
 from agent_core.model_request.fallback_chain import Route
 from agent_core.model_request.response import CallIds, Reply
 from agent_core.notifications import deliver, learn_from
+from agent_core.prompt.rules_files import nested_rules
 from agent_core.providers.base import ModelRequest, ReasoningEffort, Usage
 from agent_core.providers.choice import ModelChoice, is_small
 from agent_core.providers.pricing import cost_of
@@ -443,7 +444,6 @@ class TurnLoop:
 
     def _with_rules(self, turn: Turn, call: ToolCall, result: ToolResult) -> ToolResult:
         """The result with the rules of the sub-folders that the call worked in."""
-        from agent_core.prompt.rules_files import nested_rules  # noqa: PLC0415 - not before the first call
 
         def tell(note: str) -> None:
             if turn.callbacks.status_callback is not None:

@@ -11,6 +11,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from tools.agent_ports import DEEPEST, SKILL_FILE, Origin
 from tools.approval.sensitive import why_sensitive
 from tools.environments.atomic_writes import open_resolved
@@ -372,7 +374,6 @@ def split(text: str) -> tuple[str, str]:
 def _fields(head: str) -> Mapping[Any, Any]:
     if len(head) > _LONGEST_HEAD:
         raise BadSkill(f"its head has {len(head):,} characters; {_LONGEST_HEAD:,} are allowed")
-    import yaml  # noqa: PLC0415 - not before the first skill
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tools import arguments
 from tools.context import ToolContext, require_context
 from tools.errors import ToolError, install_line
+from tools.outline.languages import can_map
 from tools.ports import real_path
 from tools.registry import registry
 from tools.result import ShownText, ToolResult
@@ -155,8 +156,6 @@ def _files(count: int) -> str:
 
 
 def _can_map() -> bool:
-    from tools.outline.languages import can_map  # noqa: PLC0415
-
     return can_map()
 
 

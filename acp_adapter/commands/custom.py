@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from acp_adapter.commands.command import AsPrompt, Desk, SlashCommand, Told, Typed, code, plain
 from agent_core.errors import RequestError
 from agent_core.sessions.titles import clean_title
+from agent_core.skill_files import read_skill, split
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass
 from tools.result import reason_of
@@ -218,8 +219,6 @@ def _instructions(view: SkillView, words: str) -> tuple[str, bool]:
 
     It does where it has `$ARGUMENTS`, or its head says what may follow the name: in others `$1` may be code.
     """
-    from agent_core.skill_files import read_skill, split  # noqa: PLC0415 - it loads more than the start needs
-
     text = view.text or ""
     _, body = split(text)
     if ALL not in body and not read_skill(text, view.skill.name).hint:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from acp_adapter import __version__
 from acp_adapter.commands.command import CommandSession, Desk, Told, Typed, code, plain, prose, table
+from acp_adapter.format import count, dollars
 from acp_adapter.startup import PROTOCOL_VERSION
 from agent_core.activity import Doing, span
 from agent_core.background_tasks import VERBS, TaskBoard, TaskError, TaskInfo
@@ -82,8 +83,6 @@ _FORGOTTEN = frozenset({RESET, COMPACTED})
 
 def show_context(_typed: Typed, desk: Desk) -> Told:
     """How many tokens each kind takes, roughly, and how full the window is."""
-    from acp_adapter.format import count  # noqa: PLC0415 - most people never ask
-
     services = _services(desk)
     window, model = _window(desk)
     sizes = _sizes(desk, services, model)
@@ -335,8 +334,6 @@ def _offers(server: ServerStatus) -> str:
 
 def show_cost(_typed: Typed, desk: Desk) -> Told:
     """What the session has used so far."""
-    from acp_adapter.format import count, dollars  # noqa: PLC0415 - most people never ask
-
     spent = _spent(desk)
     if not spent.requests:
         return Told("Nothing yet: no model was asked in this session.")

@@ -26,6 +26,11 @@ from acp_adapter.commands.custom import (
 )
 from agent_core.errors import RequestError
 from agent_core.events import Command, CommandsOffered
+from agent_core.hooks.hook import HookFailed
+from agent_core.plugins.plugin import CommandCall, Prompt
+from tools.approval.actions import ReadPath
+from tools.approval.policy import denied_by
+from tools.approval.sensitive import why_sensitive
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 
@@ -43,9 +48,6 @@ def as_slash(command: PluginCommand) -> SlashCommand:
     """The command, ready to be run."""
 
     def run(typed: Typed, desk: Desk) -> Told | AsPrompt:
-        from agent_core.hooks.hook import HookFailed  # noqa: PLC0415 - few people have plugins
-        from agent_core.plugins.plugin import CommandCall, Prompt  # noqa: PLC0415
-
         call = CommandCall(typed.rest, desk.session.id, desk.session.seed.cwd)
         try:
             answer = command.run(call)
@@ -235,10 +237,6 @@ def refusal_in(workspace: Workspace) -> Callable[[Path], str]:
     """Why a file of the project must not be read unasked."""
 
     def refusal(path: Path) -> str:
-        from tools.approval.actions import ReadPath  # noqa: PLC0415 - few projects have commands
-        from tools.approval.policy import denied_by  # noqa: PLC0415
-        from tools.approval.sensitive import why_sensitive  # noqa: PLC0415
-
         rules = workspace.approvals.rules
         if hit := denied_by(ReadPath(path), rules.deny, rules.roots):
             return f"is denied by the user's rule {hit.rule.shown}"

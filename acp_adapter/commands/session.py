@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from acp_adapter.commands.command import Desk, Told, Typed, code, plain
+from acp_adapter.events import compaction_event
+from acp_adapter.format import whole
 from acp_adapter.startup import new_session_id
 from agent_core.callbacks import CompressionStep, Status
 from agent_core.compaction.engine import Compaction
@@ -108,7 +110,6 @@ def _document(ending: str, transcript: Transcript, desk: Desk) -> bytes:
     from acp_adapter.export.html import to_html  # noqa: PLC0415
     from acp_adapter.export.markdown import to_markdown  # noqa: PLC0415
     from acp_adapter.export.transcript import to_trajectory  # noqa: PLC0415
-    from acp_adapter.format import whole  # noqa: PLC0415
 
     redacting = desk.factory.redactor()
     if ending == "html":
@@ -142,8 +143,6 @@ _NO_GAIN = "what the model sees of the conversation would not become noticeably 
 
 def compact(typed: Typed, desk: Desk) -> Told:
     """Compress the conversation, with what the person names kept above all."""
-    from acp_adapter.events import compaction_event  # noqa: PLC0415 - most people never ask for it
-
     session, store = desk.session, desk.factory.sessions.store
     store.take_lease(session.id, PATIENCE)
     history = repaired(store.messages(session.id))

@@ -9,10 +9,12 @@ from acp_adapter.commands.command import AsPrompt, Desk, Outcome, Told, Typed, c
 from agent_core.errors import RequestError
 from agent_core.memory.session_memory import sorted_out
 from agent_core.memory.store import NAMES, MemoryStore, MemoryUnusable, used
+from agent_core.providers.shared_file import SharedFileError
 from tools.approval.approvals import Approvals
 from tools.approval.grants import PastAnswer, WiderAnswer
 from tools.approval.permissions_file import KeptGrantsError
 from tools.approval.policy import Rules
+from tools.home_tools import LoadFailed
 from tools.memory_port import MemoryOperation, MemoryRefused, MemoryTarget
 
 if TYPE_CHECKING:
@@ -352,9 +354,6 @@ def trust_project(typed: Typed, desk: Desk) -> Told:
     Raises:
         RequestError: there is nothing of that name, or it cannot be read.
     """
-    from agent_core.providers.shared_file import SharedFileError  # noqa: PLC0415 - few people type it
-    from tools.home_tools import LoadFailed  # noqa: PLC0415
-
     project, wanted = desk.factory.plugins.project(desk.session.seed.cwd), typed.words.split()
     brought = {each.name: each.folder for each in project.brought()}
     try:

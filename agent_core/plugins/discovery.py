@@ -12,6 +12,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
+from importlib.metadata import distribution, distributions
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -94,8 +96,6 @@ def _packages_at(_: tuple[tuple[str, int], ...]) -> tuple[Distribution, ...]:
     Args:
         _: where packages are now, and when what is there has changed; looked at once for each such state.
     """
-    from importlib.metadata import distribution, distributions  # noqa: PLC0415 - for this look only
-
     found: dict[str, Distribution] = {}
     for package in distributions():
         text = package.read_text("entry_points.txt") or ""
@@ -112,8 +112,6 @@ def shipped(name: str) -> Candidate | None:
         return None
 
     def entry() -> object:
-        from importlib import import_module  # noqa: PLC0415 - with it
-
         return import_module(f"{__package__}.{SHIPPED}.{name}")
 
     return Candidate(read_manifest(file), "shipped", "comes with this program", entry=entry)

@@ -10,6 +10,9 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import yaml
+
+from agent_core.compaction.compactor import ENGINES
 from agent_core.hooks.hook import NOTHING, Hook, HookCall, HookFailed, Verdict, bounded, verdict_of
 from agent_core.settings.hooks import OBSERVERS, event_of, near_names
 from tools.home_tools import LoadFailed, home_package, load_module, run_bounded
@@ -72,8 +75,6 @@ def read_manifest(file: Path) -> Manifest:
     Raises:
         LoadFailed: it cannot be read.
     """
-    import yaml  # noqa: PLC0415 - only for those who have plugins
-
     try:
         value = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
@@ -613,7 +614,6 @@ def _imported(candidate: Candidate) -> object:
 def _take_engines(offers: Offers) -> None:
     if not offers.engines:
         return
-    from agent_core.compaction.compactor import ENGINES  # noqa: PLC0415 - few plugins bring one
 
     for name, make in offers.engines.items():
         if name in ENGINES:

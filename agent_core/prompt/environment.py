@@ -13,6 +13,7 @@ from pathlib import Path
 from tools.environments.containment import Containment
 from tools.environments.git import GitState, git_state
 from tools.environments.program_finder import PROGRAMS, project_interpreter
+from tools.environments.sandbox.probe import reaches_hosts
 from tools.light_dataclass import dataclass
 from tools.untrusted.scanner import scan
 
@@ -105,8 +106,6 @@ def confinement_told(containment: Containment) -> str:
 
 
 def _reach(containment: Containment) -> str:
-    from tools.environments.sandbox.probe import reaches_hosts  # noqa: PLC0415 - with the first prompt
-
     if containment.network == "on":
         return "they reach every host"
     if containment.network == "off" or not reaches_hosts():

@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from agent_core.config import Overrides, load
 from agent_core.errors import RequestError
+from agent_core.home import find_home
 from agent_core.providers.base import Provider
+from agent_core.providers.chat_completions import CHAT_COMPLETIONS
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.http_provider import HttpProvider
 from agent_core.providers.lessons import Lessons
+from agent_core.providers.resolve import resolve_model
 
 if TYPE_CHECKING:
     from agent_core.providers.protocol import WireProtocol
@@ -24,10 +29,6 @@ def provider_by_name(name: str, model: str, api_mode: str | None = None) -> tupl
         AuthRequired, SettingsError: the settings do not make it usable.
         RequestError: it does not speak `api_mode`.
     """
-    from agent_core.config import Overrides, load  # noqa: PLC0415
-    from agent_core.home import find_home  # noqa: PLC0415
-    from agent_core.providers.resolve import resolve_model  # noqa: PLC0415
-
     choice = resolve_model(load(find_home(os.environ), Overrides(model=model, provider=name)))
     if api_mode not in (None, choice.api_mode):
         raise RequestError(
@@ -60,7 +61,6 @@ def make_provider(choice: ModelChoice, lessons: Lessons | None = None) -> Provid
         from agent_core.providers.sdk_provider import SdkProvider  # noqa: PLC0415
 
         return SdkProvider(choice, _protocol(choice), lessons)
-    from agent_core.providers.http_provider import HttpProvider  # noqa: PLC0415
 
     return HttpProvider(choice, _protocol(choice), lessons)
 
@@ -74,6 +74,5 @@ def _protocol(choice: ModelChoice) -> WireProtocol:
         from agent_core.providers.responses import CODEX_RESPONSES  # noqa: PLC0415
 
         return CODEX_RESPONSES
-    from agent_core.providers.chat_completions import CHAT_COMPLETIONS  # noqa: PLC0415
 
     return CHAT_COMPLETIONS

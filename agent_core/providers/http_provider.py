@@ -9,7 +9,10 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import httpcore2
+import httpx2
 
 from agent_core.errors import ProviderError, ProviderProtocolError, ProviderStatusError, TurnInterrupted
 from agent_core.providers.base import (
@@ -24,15 +27,10 @@ from agent_core.providers.base import (
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.lessons import Lessons, refused_field
 from agent_core.providers.protocol import Decoder, WireProtocol
+from agent_core.providers.transport import Abort, body_pieces, make_client
 from agent_core.providers.transport_errors import SdkErrors, failure_of, refused, reported_error, translated
 from tools import quick_json
 from tools.quick_json import whole_text
-
-if TYPE_CHECKING:
-    import httpx2
-
-    from agent_core.providers.transport import Abort
-
 
 # Server-sent events as the WHATWG standard has them: what each holds.
 # Source: html.spec.whatwg.org/multipage/server-sent-events.html. Two things are more lenient than the standard: an
@@ -303,8 +301,6 @@ class HttpProvider:
         Raises:
             ProviderConnectionError: a proxy or a CA that is named cannot be used.
         """
-        from agent_core.providers.transport import make_client  # noqa: PLC0415 - loads the HTTP library
-
         with self._lock:
             if self._client is None:
                 self._client = make_client(base_url=self.choice.base_url)
@@ -312,8 +308,6 @@ class HttpProvider:
 
     def warm(self) -> None:
         """Load the HTTP library and make the client."""
-        import encodings.idna  # noqa: F401, PLC0415 - what looks up a server's name loads it then
-
         self.client()
 
     def close(self) -> None:
@@ -333,8 +327,6 @@ class HttpProvider:
         Raises:
             ProviderStatusError: the status is no success.
         """
-        import httpx2  # noqa: PLC0415
-
         body = body_json(self.protocol.encode(request, choice))
         headers = httpx2.Headers({**_HEADERS, **self.protocol.headers(choice)})
         headers.update({**dict(choice.headers), "Content-Type": _JSON})
@@ -346,8 +338,6 @@ class HttpProvider:
 
     def pieces(self, answer: httpx2.Response, choice: ModelChoice) -> Iterator[bytes]:  # noqa: ARG002 - other streams
         """The answer's body as server-sent events, in pieces as they come."""
-        from agent_core.providers.transport import body_pieces  # noqa: PLC0415 - loads the HTTP library
-
         return body_pieces(answer)
 
     def sdk_errors(self) -> SdkErrors | None:
@@ -375,8 +365,6 @@ class HttpStream:
             abort.abort()
 
     def __iter__(self) -> Iterator[StreamEvent]:
-        from agent_core.providers.transport import Abort  # noqa: PLC0415 - loads the HTTP library
-
         abort = Abort(patience=self._choice.stall_after)
         with self._lock:
             if self._closed:
@@ -418,9 +406,6 @@ class HttpStream:
 
     def _payloads(self, abort: Abort, decoder: Decoder) -> Iterator[list[bytes]]:
         """What the server's events hold, as many at a time as have come."""
-        import httpcore2  # noqa: PLC0415
-        import httpx2  # noqa: PLC0415
-
         provider, choice = self._provider, self._choice
         response = provider.send(_within_limit(self._request, choice, provider.choice), choice)
         abort.heard()
@@ -476,8 +461,6 @@ class HttpStream:
 @functools.lru_cache(maxsize=16)
 def _url(address: str) -> httpx2.URL:
     """The address as the library wants it: it would read a text anew, twice for each request."""
-    import httpx2  # noqa: PLC0415
-
     return httpx2.URL(address)
 
 

@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
+import httpx2
+
 from agent_core.errors import ProviderConnectionError, TurnInterrupted
 from agent_core.providers.shared_file import SharedFileError, number_in
 from agent_core.providers.token_store import (
@@ -25,6 +27,7 @@ from agent_core.providers.token_store import (
     TokenStore,
     keep_or_remember,
 )
+from agent_core.providers.transport import deadline, make_client
 from agent_core.providers.transport_errors import read_at_most, readable
 
 # Work that must be finished once it has begun, though whoever waits for it may leave.
@@ -115,10 +118,6 @@ def _is_loopback(host: str) -> bool:
 
 
 def _post(url: str, where: str, form: dict[str, str], timeout: float) -> tuple[int, bytes]:
-    import httpx2  # noqa: PLC0415 - loads the HTTP library
-
-    from agent_core.providers.transport import deadline, make_client  # noqa: PLC0415 - the same
-
     try:
         with (
             make_client({"Accept": "application/json"}) as client,

@@ -13,6 +13,8 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
+import yaml
+
 from agent_core.config import Configuration
 from agent_core.providers.choice import is_small
 from agent_core.settings.sections import DEFAULT_NAMES
@@ -295,7 +297,6 @@ def _read(path: Path) -> Mapping[Any, Any]:
 def _parsed(data: bytes) -> Mapping[Any, Any]:
     if len(data) > _LONGEST:
         raise ValueError(f"it has more than {_LONGEST // 1024} KiB")
-    import yaml  # noqa: PLC0415 - few projects have such a file
 
     try:
         value = yaml.safe_load(data.decode())

@@ -15,6 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from tools.locked_file import hold, open_regular, replace_file, unusable
 from tools.os_compat import own_user
 
@@ -62,8 +64,6 @@ def entries_of(text: str, path: Path) -> Sequence[Any]:
     Raises:
         KeptGrantsError: it is none.
     """
-    import yaml  # noqa: PLC0415 - only for those who keep grants
-
     try:
         value = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as problem:
@@ -104,8 +104,6 @@ def with_entry(text: str, entry: dict[str, str], path: Path) -> str:
     Raises:
         KeptGrantsError: that is not possible without changing the rest.
     """
-    import yaml  # noqa: PLC0415
-
     written = yaml.safe_dump([entry], sort_keys=False, allow_unicode=True, width=10**6)
     head = text or HEADER
     changed = f"{head}{'' if head.endswith(chr(10)) else chr(10)}{written}"
@@ -118,8 +116,6 @@ def without_entry(text: str, position: int, path: Path) -> str:
     Raises:
         KeptGrantsError: that is not possible without changing the rest.
     """
-    import yaml  # noqa: PLC0415
-
     entries = entries_of(text, path)
     node = yaml.compose(text, Loader=yaml.SafeLoader)
     if not isinstance(node, yaml.SequenceNode) or not 0 <= position < len(entries):
