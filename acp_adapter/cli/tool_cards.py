@@ -20,16 +20,10 @@ class OutputLines:
     """Text comes in pieces, whole lines go out: the first `head` at once, the last `tail` at the end."""
 
     def __init__(self, head: int, tail: int) -> None:
-        self._head = head
-        self._shown = 0
+        self._room = head
         self._left_out = 0
         self._tail: deque[str] = deque(maxlen=tail)
         self._rest: list[str] = []
-
-    @property
-    def empty(self) -> bool:
-        """Nothing was printed so far."""
-        return not self._shown and not any(self._rest)
 
     def feed(self, text: str) -> list[str]:
         """The lines that `text` completes and that may be shown now."""
@@ -48,17 +42,14 @@ class OutputLines:
         hidden = self._left_out - len(self._tail)
         if hidden > 0:
             lines.append(f"({hidden} more line{'s' if hidden > 1 else ''})")
-        lines += self._tail
-        self._tail.clear()
-        self._left_out = 0
-        return lines
+        return [*lines, *self._tail]
 
     def _take(self, raw: str) -> list[str]:
         lines = safe_text(raw.rstrip("\r")).split("\n")
-        shown = lines[: max(0, self._head - self._shown)]
-        self._shown += len(shown)
-        self._left_out += len(lines) - len(shown)
-        self._tail.extend(lines[len(shown) :])
+        shown, more = lines[: self._room], lines[self._room :]
+        self._room -= len(shown)
+        self._left_out += len(more)
+        self._tail.extend(more)
         return shown
 
 
@@ -79,15 +70,13 @@ class CardText:
     Attributes:
         kind: the call's kind, which says how much is shown.
         opening: blocks that the card had before its call ran.
-        shown: blocks that came since.
     """
 
     kind: str
     opening: list[str] = field(default_factory=list)
-    shown: list[str] = field(default_factory=list)
-    live: bool = False
+    _shown: str = ""
+    _live: bool = False
     _cut: list[str] = field(default_factory=list)
-    _empty: bool = True
     _lines: OutputLines | None = None
 
     def add(self, update: dict[str, Any], status: str, *, over: bool, has_diff: bool) -> list[str]:
@@ -99,67 +88,51 @@ class CardText:
             over: the call has just ended.
             has_diff: the card shows a change already, which tells more than the call's raw output.
         """
-        lines = self._pieces(update) if self.live or meta(update, "terminal_output") else []
-        if not (self.live and self.kind == "execute"):
-            lines += self._blocks(_texts(update), status, over=over)
-        if over and status == "failed" and self.kind != "execute" and self._empty and not has_diff:
+        lines: list[str] = []
+        if isinstance(data := meta(update, "terminal_output").get("data"), str):
+            self._live = True
+            lines += self._feed(data)
+        # A long one is told again with its beginning only.
+        texts = [
+            text
+            for text in _texts(update)
+            if not any(old == text or (text.endswith("…") and old.startswith(text[:-1])) for old in self.opening)
+        ]
+        if status == "pending":
+            lines += [line for text in texts for line in self._whole(text)]
+            self.opening += texts
+        elif texts and not (self._live and self.kind == "execute"):
+            lines += self._grown("\n".join(texts), over=over)
+        nothing_yet = not (lines or self._shown or self.opening or self._live)
+        if over and status == "failed" and self.kind != "execute" and nothing_yet and not has_diff:
             lines += self._feed(_raw(update.get("rawOutput")))
-        if over:
-            lines += self._end()
-        return lines
+        return lines + self._end() if over else lines
 
     def take_cut(self) -> list[str]:
         """The lines that were left out of what the card had before its call ran."""
         cut, self._cut = self._cut, []
         return cut
 
-    def _pieces(self, update: dict[str, Any]) -> list[str]:
-        data = meta(update, "terminal_output").get("data")
-        if not isinstance(data, str):
-            return []
-        self.live = True
-        return self._feed(data)
-
-    def _blocks(self, texts: list[str], status: str, *, over: bool) -> list[str]:
-        lines: list[str] = []
+    def _grown(self, text: str, *, over: bool) -> list[str]:
+        """What `text` has that was not shown; where it does not go on from that, the end of the call tells all."""
         if self.kind == "think":
-            texts = [text.rstrip("\n") + "\n" for text in texts]  # sub-agents are told by whole lines
-        unseen = [text for text in texts if not _is_known(text, self.opening)]
-        stale = set(range(len(self.shown)))
-        new: list[str] = []
-        for text in unseen:
-            found = next((index for index in sorted(stale) if _added(self.shown[index], text) is not None), None)
-            if found is None:
-                new.append(text)
-                continue
-            stale.discard(found)
-            lines += self._feed(_added(self.shown[found], text) or "")
-            self.shown[found] = text
-        if stale and new and not over:
-            return lines  # the last lines of much, with a gap before them: the end of the call tells all
-        for text in new:
-            lines += self._end()
-            if status == "pending":
-                self.opening.append(text)
-                lines += self._whole(text)
-            else:
-                self.shown.append(text)
-                lines += self._feed(text)
-        return lines
+            text = text.rstrip("\n") + "\n"  # sub-agents are told by whole lines
+        added = _added(self._shown, text)
+        if added is None and not over:
+            return []
+        lines = self._end() if added is None else []
+        self._shown = text
+        return lines + self._feed(text if added is None else added)
 
     def _whole(self, text: str) -> list[str]:
         """What stands there before the call runs: it is all there, and what the person is asked about."""
         text = visible_text(text)
-        lines = [*self._feed(text), *self._end()]
         head, tail = _LIMITS.get(self.kind, _OTHER_LIMITS)
         told = text.removesuffix("\n").split("\n")
         self._cut += told[head : len(told) - tail] if len(told) > head + tail else []
-        return lines
+        return [*self._feed(text), *self._end()]
 
     def _feed(self, text: str) -> list[str]:
-        if not text:
-            return []
-        self._empty = False
         self._lines = self._lines or OutputLines(*_LIMITS.get(self.kind, _OTHER_LIMITS))
         return self._lines.feed(text)
 
@@ -175,21 +148,11 @@ def meta(update: dict[str, Any], key: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _is_known(text: str, known: list[str]) -> bool:
-    # A long one is told again with its beginning only.
-    return any(other == text or (text.endswith("…") and other.startswith(text[:-1])) for other in known)
-
-
 def _added(before: str, after: str) -> str | None:
-    """What `after` has behind `before`, or None where it does not go on from there."""
+    """What `after` has behind `before`, or the end of it; None where it does not go on from there."""
     if after.startswith(before):
         return after[len(before) :]
-    if len(before) >= _SURE and before in after:
-        return after.partition(before)[2]
-    if len(after) >= _SURE and after in before:
-        return ""
-    start = max(0, len(before) - _MOST_KEPT)
-    head = after[:_SURE]
+    start, head = max(0, len(before) - _MOST_KEPT), after[:_SURE]
     while start := before.find("\n", start) + 1:
         kept = len(before) - start
         if kept and before.startswith(head[:kept], start) and after.startswith(before[start:]):

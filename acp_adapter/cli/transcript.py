@@ -1,13 +1,14 @@
-"""A conversation as a person sees it: what the agent sends, rendered and written at once."""
+"""A conversation as a person sees it: what the agent sends becomes lines, of which the last may still change."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from acp_adapter.cli.acp_client import Handler
-from acp_adapter.cli.console import Colour, Style, clipped
+from acp_adapter.cli.console import Colour, Style, clipped, columns
 from acp_adapter.cli.questions import Approver, Forms
 from acp_adapter.cli.tool_cards import Cards
 from acp_adapter.format import one_line, safe_text, visible_line, visible_text
@@ -15,29 +16,58 @@ from acp_adapter.format import one_line, safe_text, visible_line, visible_text
 if TYPE_CHECKING:
     from acp_adapter.cli.markdown import Message
 
-# Session updates as text, piece after piece. A renderer prints nothing: it returns what is to be appended, and
-# remembers where that stands, so that pieces of one message flow together and a card never begins in the middle of
-# a line.
+# What agents send, as lines.
 
 _PLAN_SIGNS: dict[str, tuple[str, Colour]] = {"completed": ("[x]", "green"), "in_progress": ("[>]", "cyan")}
-_BLANK_LINE = 2  # newlines at the end of the transcript that make an empty line
+
+
+class PlainMessage:
+    """A message's text as it was written, in whole lines, for a pipe."""
+
+    def __init__(self, style: Style, *colours: Colour) -> None:
+        self.tail: Sequence[str] = ()
+        self._style = style
+        self._colours = colours
+        self._rest = ""
+
+    def feed(self, text: str) -> list[str]:
+        """The lines that `text` completes; empty ones only once others follow."""
+        self._rest += text
+        said = self._rest[: self._rest.rfind("\n") + 1].rstrip("\n")
+        if said:
+            self._rest = self._rest[len(said) + 1 :]
+        return self._painted(said)
+
+    def settle(self) -> list[str]:
+        """Nothing: what is no whole line waits."""
+        return []
+
+    def finish(self) -> list[str]:
+        """The lines that are left; the message ends here."""
+        return self._painted(self._rest.rstrip("\n"))
+
+    def _painted(self, text: str) -> list[str]:
+        return [self._style.paint(line, *self._colours) for line in text.split("\n")] if text else []
 
 
 class Renderer:
-    """The transcript of one conversation."""
+    """Makes lines of one conversation's updates; those that it returns are final."""
 
     def __init__(self, style: Style, cwd: Path) -> None:
         self._style = style
         self._cards = Cards(style, cwd)
         self._block: object = None
-        self._newlines = _BLANK_LINE
         self._plan: list[str] = []
         self._mode: object = None
-        self._message: Message | None = None
-        self._ends_open = False
+        self._message: Message | PlainMessage | None = None
 
-    def update(self, update: dict[str, Any], t: float) -> str:
-        """What a `session/update` that came at `t` adds; "" for one that a person need not see."""
+    @property
+    def tail(self) -> Sequence[str]:
+        """The lines that follow for now, and may still change."""
+        return self._message.tail if self._message else ()
+
+    def update(self, update: dict[str, Any], t: float) -> list[str]:
+        """The lines that a `session/update` that came at `t` adds."""
         match update.get("sessionUpdate"):
             case "agent_message_chunk":
                 return self._flow("text", update)
@@ -50,19 +80,19 @@ class Renderer:
             case "current_mode_update":
                 return self._show_mode(update.get("currentModeId"))
             case _:
-                return ""
+                return []
 
     def mode_is(self, mode: str) -> None:
         """The session is in this mode, and the person knows: the update that says so is no news."""
         self._mode = mode
 
-    def question(self, params: dict[str, Any], t: float) -> str:
+    def question(self, params: dict[str, Any], t: float) -> list[str]:
         """What a permission question says; the answer follows by `answer`."""
         tool_call = params.get("toolCall")
         tool_call = tool_call if isinstance(tool_call, dict) else {}
         return self._lines("cards", [*self._cards.update(tool_call, t), *self._cards.question(tool_call)])
 
-    def form(self, params: dict[str, Any]) -> str:
+    def form(self, params: dict[str, Any]) -> list[str]:
         """What a form asks, or the page that is to be opened; the answer follows by `answer`."""
         first, *more = visible_text(str(params.get("message") or "")).strip().splitlines() or ["The agent asks"]
         paint = self._style.paint
@@ -71,68 +101,56 @@ class Renderer:
             lines.append(f"    {paint(visible_line(str(params.get('url'))), 'underline')}")
         return self._lines("cards", lines)
 
-    def answer(self, words: str) -> str:
-        """The answer that was given to the permission question."""
+    def answer(self, words: str) -> list[str]:
+        """The answer that was given to the question."""
         sign = self._style.paint(self._style.sign("answer"), "yellow")
         return self._lines("cards", [f"{self._cards.answer_indent}    {sign} {one_line(words)}"])
 
-    def note(self, text: str) -> str:
+    def note(self, text: str) -> list[str]:
         """A remark of the client's own."""
         return self._lines("note", [self._style.paint(line, "dim") for line in safe_text(text).splitlines()])
 
-    def heading(self, text: str) -> str:
+    def heading(self, text: str) -> list[str]:
         """A remark that begins a part of the transcript."""
         return self._lines(object(), [self._style.paint(one_line(text), "bold")])
 
-    def end_line(self) -> str:
-        """What brings the transcript to the beginning of a line, before someone else writes."""
-        rest = self._end_message()
-        return rest + self._append("" if self._newlines else "\n")
-
-    def settle(self) -> str:
+    def settle(self) -> list[str]:
         """What was held back only because more might follow at once; nothing came for a while."""
-        return self._append(self._message.settle()) if self._message else ""
+        return self._message.settle() if self._message else []
 
-    @property
-    def between_lines(self) -> bool:
-        """The transcript ends with a whole line."""
-        return self._newlines > 0
+    def end_message(self) -> list[str]:
+        """The rest of a message, before someone else writes."""
+        message, self._message = self._message, None
+        return message.finish() if message else []
 
-    def _flow(self, kind: str, update: dict[str, Any], *colours: Colour) -> str:
-        block = (kind, update.get("messageId"))
-        text = self._whole_ends(block, update.get("content"))
-        if block != self._block:
+    def _flow(self, kind: str, update: dict[str, Any], *colours: Colour) -> list[str]:
+        block, text = (kind, update.get("messageId")), _text_of(update.get("content"))
+        if self._message is None or block != self._block:
             text = text.lstrip("\n")
             if not text:
-                return ""
-        started = self._begin(block)
+                return []
+        begun = self._begin(block)
+        if self._message is None:
+            self._message = self._new_message(*colours)
+        return begun + self._message.feed(text)
+
+    def _new_message(self, *colours: Colour) -> Message | PlainMessage:
         if not self._style.live:
-            return started + self._append(text, *colours)
+            return PlainMessage(self._style, *colours)
         from acp_adapter.cli.markdown import Message  # noqa: PLC0415 - loads a parser, which a pipe has no use for
 
-        self._message = self._message or Message(self._style, *colours)
-        return started + self._append(self._message.feed(text))
+        return Message(self._style, *colours)
 
-    def _whole_ends(self, block: object, content: Any) -> str:
-        """The text of `content`; an end of line that came in two pieces, CR and LF, is one."""
-        raw = str(content.get("text") or "") if isinstance(content, dict) and content.get("type") == "text" else ""
-        goes_on = self._ends_open and block == self._block and raw.startswith("\n")
-        self._ends_open = raw.endswith("\r")
-        text = _text_of(content)
-        return text[1:] if goes_on else text
-
-    def _show_mode(self, mode: object) -> str:
+    def _show_mode(self, mode: object) -> list[str]:
         if mode == self._mode:
-            return ""
+            return []
         self._mode = mode
         return self.note(f"The session's mode is now {one_line(str(mode))}.")
 
-    def _show_plan(self, update: dict[str, Any]) -> str:
-        entries = update.get("entries")
-        entries = entries if isinstance(entries, list) else []
-        lines = [self._plan_line(entry) for entry in entries if isinstance(entry, dict)]
+    def _show_plan(self, update: dict[str, Any]) -> list[str]:
+        lines = [self._plan_line(entry) for entry in _dicts(update.get("entries"))]
         if lines == self._plan:
-            return ""
+            return []
         self._plan = lines
         return self._lines("plan", [self._style.paint("Plan", "bold"), *lines])
 
@@ -140,28 +158,20 @@ class Renderer:
         sign, colour = _PLAN_SIGNS.get(str(entry.get("status")), ("[ ]", "dim"))
         return f"  {self._style.paint(sign, colour)} {one_line(str(entry.get('content') or ''))}"
 
-    def _lines(self, block: object, lines: list[str]) -> str:
-        if not lines:
-            return ""
-        return self._begin(block) + self._append("".join(f"{line}\n" for line in lines))
+    def _lines(self, block: object, lines: list[str]) -> list[str]:
+        return self._begin(block) + lines if lines else []
 
-    def _begin(self, block: object) -> str:
+    def _begin(self, block: object) -> list[str]:
+        """What comes before a block: the rest of the last one, and an empty line."""
         if block == self._block:
-            return ""
+            return []
+        gap = [] if self._block is None else [""]
         self._block = block
-        rest = self._end_message()
-        return rest + self._append("\n" * (_BLANK_LINE - self._newlines))
+        return self.end_message() + gap
 
-    def _end_message(self) -> str:
-        message, self._message = self._message, None
-        return self._append(message.finish()) if message else ""
 
-    def _append(self, text: str, *colours: Colour) -> str:
-        if text:
-            ending = len(text) - len(text.rstrip("\n"))
-            whole = ending == len(text)
-            self._newlines = min(_BLANK_LINE, ending + (self._newlines if whole else 0))
-        return self._style.paint(text, *colours)
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _text_of(content: Any) -> str:
@@ -169,7 +179,8 @@ def _text_of(content: Any) -> str:
         return ""
     match content.get("type"):
         case "text":
-            return safe_text(str(content.get("text") or ""))
+            # The two signs of an end of line may come apart.
+            return safe_text(str(content.get("text") or "").replace("\r", ""))
         case "resource_link":
             return f"[{one_line(str(content.get('name')))}]({one_line(str(content.get('uri')))})"
         case kind:
@@ -209,8 +220,7 @@ class Progress:
             case "tool_call" | "tool_call_update":
                 self._see_call(update, t)
             case "plan":
-                entries = update.get("entries")
-                steps = [step for step in entries if isinstance(step, dict)] if isinstance(entries, list) else []
+                steps = _dicts(update.get("entries"))
                 done = sum(step.get("status") == "completed" for step in steps)
                 self._plan = f"plan {done}/{len(steps)}" if done < len(steps) else ""
             case "usage_update" | "session_info_update":
@@ -271,12 +281,44 @@ class View(Handler):
         """The client is about to set this mode."""
 
 
-_ERASE_LINE = "\r\x1b[K"
+# Lines on the terminal, the last of which are drawn over while they change.
+
+_UNKNOWN_HEIGHT = 24
+
+
+class Screen:
+    """Writes lines to `out`; the cursor stands on the empty line below them."""
+
+    def __init__(self, out: TextIO, style: Style) -> None:
+        self._out = out
+        self._style = style
+        self._tail: list[str] = []
+
+    def show(self, lines: Sequence[str], tail: Sequence[str] = ()) -> None:
+        """Write `lines` for good and `tail` until the next time, over the last `tail`; a pipe gets no tail."""
+        new = [*lines, *(tail if self._style.live else ())]
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._tail, new, strict=False)))
+        # What has left the window at its top cannot be drawn over.
+        while self._rows(self._tail[same:]) >= (self._style.height or _UNKNOWN_HEIGHT):
+            same += 1
+        rows = self._rows(self._tail[same:])
+        written = (f"\r\x1b[{rows}A\x1b[J" if rows else "") + "".join(f"{line}\n" for line in new[same:])
+        self._tail = new[len(lines) :]
+        if written:
+            self._out.write(written)
+            self._out.flush()
+
+    def _rows(self, lines: Sequence[str]) -> int:
+        """The rows of the window that they take: in one made narrower since, each may take several."""
+        width = self._style.width
+        return sum(max(1, -(-columns(line) // width)) if width else 1 for line in lines)
+
+
 _SAYING = frozenset({"agent_message_chunk", "agent_thought_chunk"})
 
 
 class Transcript(View):
-    """Writes to `out` what a conversation's updates and questions say.
+    """Shows on `out` what a conversation's updates and questions say.
 
     Attributes:
         first_text: when the first piece of the agent's text or thoughts came, or None.
@@ -286,12 +328,12 @@ class Transcript(View):
     def __init__(self, out: TextIO, style: Style, cwd: Path, approver: Approver, forms: Forms | None = None) -> None:
         self.first_text: float | None = None
         self.commands: tuple[str, ...] = ()
-        self._out = out
+        self._screen = Screen(out, style)
         self._renderer = Renderer(style, cwd)
+        self._progress = Progress(style)
         self._approver = approver
         self._forms = forms
-        self._progress = Progress(style) if style.live else None
-        self._drawn = False
+        self._t = 0.0
 
     def on_update(self, update: dict[str, Any], t: float) -> None:
         """Show a session update."""
@@ -300,42 +342,33 @@ class Transcript(View):
         if update.get("sessionUpdate") == "available_commands_update":
             self.commands = tuple(_names(update.get("availableCommands")))
         self._approver.see(update)
-        if self._progress is not None:
-            self._progress.see(update, t)
-        self._write(self._renderer.update(update, t))
+        self._progress.see(update, t)
+        self._show(self._renderer.update(update, t), t)
 
     def on_permission(self, params: dict[str, Any], t: float) -> str | None:
         """Show the question, have it answered, and show the answer."""
-        self._write(self._renderer.question(params, t))
+        self._screen.show(self._renderer.question(params, t))
         answer = self._approver.decide(params)
-        self._write(self._renderer.answer(answer.words))
+        self._screen.show(self._renderer.answer(answer.words))
         return answer.option_id
 
     def on_form(self, params: dict[str, Any], _t: float) -> dict[str, Any]:
         """Show what a form asks, have it filled in, and show what was said."""
-        self._write(self._renderer.form(params))
+        self._screen.show(self._renderer.form(params))
         if self._forms is None:
             return {"action": "cancel"}
         reply, words = self._forms.fill(params)
-        self._write(self._renderer.answer(words))
+        self._screen.show(self._renderer.answer(words))
         return reply
 
     def on_quiet(self, t: float) -> None:
-        """Nothing came for a moment: show what was held back, and what goes on where that has a line of its own."""
-        if self._progress is None:
-            return
-        self._write(self._renderer.settle())
-        line = self._progress.line(t) if self._renderer.between_lines else ""
-        if line:
-            self._out.write(f"{_ERASE_LINE}{line}")
-            self._out.flush()
-            self._drawn = True
+        """Nothing came for a moment: show what was held back, and for how long what goes on does."""
+        self._show(self._renderer.settle(), t)
 
     def awaits(self, words: str, t: float) -> None:
         """From now on the agent is waited for, or with '' no more."""
-        if self._progress is not None:
-            self._progress.begin(words, t)
-        self._erase()
+        self._progress.begin(words, t)
+        self._show([], t)
 
     def on_stray_line(self, line: str) -> None:
         """Show that the agent wrote something that is no message."""
@@ -343,7 +376,7 @@ class Transcript(View):
 
     def note(self, text: str) -> None:
         """Add a remark of the client's own."""
-        self._write(self._renderer.note(text))
+        self._show(self._renderer.note(text), self._t)
 
     def mode_is(self, mode: str) -> None:
         """Say nothing of the session's being in this mode: it is the client's own doing."""
@@ -351,28 +384,20 @@ class Transcript(View):
 
     def heading(self, text: str) -> None:
         """Begin a part of the transcript."""
-        self._write(self._renderer.heading(text))
+        self._show(self._renderer.heading(text), self._t)
 
     def end_line(self) -> None:
-        """Bring the output to the beginning of a line, before someone else writes."""
-        self._erase()
-        self._write(self._renderer.end_line())
+        """Leave the rest to someone else, who writes below."""
+        self._screen.show(self._renderer.end_message())
 
-    def _write(self, text: str) -> None:
-        if text:
-            self._erase()
-            self._out.write(text)
-            self._out.flush()
-
-    def _erase(self) -> None:
-        if self._drawn:
-            self._drawn = False
-            self._out.write(_ERASE_LINE)
-            self._out.flush()
+    def _show(self, lines: list[str], t: float) -> None:
+        self._t = t
+        line = self._progress.line(t)
+        self._screen.show(lines, [*self._renderer.tail, *([line] if line else ())])
 
 
 def _names(commands: Any) -> Iterator[str]:
-    for command in commands if isinstance(commands, list) else ():
-        name = command.get("name") if isinstance(command, dict) else None
+    for command in _dicts(commands):
+        name = command.get("name")
         if isinstance(name, str) and name.isprintable():
             yield f"/{name.removeprefix('/')}"

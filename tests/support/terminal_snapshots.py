@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -162,5 +163,5 @@ def shown(conversation: str, style: Style) -> str:
 
 
 def readable(written: str) -> str:
-    """Escape sequences as signs that can be read, and a line for each time that a line is written over."""
-    return written.replace("\r\x1b[K", "«erased»\n").replace("\r\x1b[J", "«drawn again»\n").replace("\x1b[", "␛")
+    """Escape sequences as signs that can be read, and a line for each time that lines are drawn over."""
+    return re.sub(r"\r\x1b\[(\d+)A\x1b\[J", r"«\1 up»\n", written).replace("\x1b[", "␛")

