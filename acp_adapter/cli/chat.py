@@ -33,7 +33,7 @@ from acp_adapter.cli.prompt import (
     set_mode,
 )
 from acp_adapter.cli.questions import Approver, Asking, permission_question
-from acp_adapter.cli.terminal_input import InputEnded, is_more_there, read_line
+from acp_adapter.cli.terminal_input import InputEnded, plain_line
 from agent_core.errors import RequestError
 
 if TYPE_CHECKING:
@@ -83,18 +83,9 @@ class TypedLines:
     def _said(self) -> str:
         lines: list[str] = []
         while True:
-            line = read_line((_MORE if lines else _PROMPT) if self._is_terminal else "")
-            if not line:
-                if self._is_terminal:
-                    print()
-                if not lines:
-                    raise InputEnded
-                return "\n".join(lines)
-            line = line.removesuffix("\n")
-            goes_on = line.endswith("\\")
-            lines.append(line[:-1] if goes_on else line)
-            # Lines that came at once were pasted together.
-            if not goes_on and not (self._is_terminal and is_more_there()):
+            line = plain_line((_MORE if lines else _PROMPT) if self._is_terminal else "")
+            lines.append(line.removesuffix("\\"))
+            if not line.endswith("\\"):
                 return "\n".join(lines)
 
 

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import Application
 from prompt_toolkit.completion import Completer, Completion
-from prompt_toolkit.data_structures import Point
-from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.filters import Always
 from prompt_toolkit.history import History
 from prompt_toolkit.input import Input, create_input
 from prompt_toolkit.input.typeahead import clear_typeahead
@@ -28,8 +27,9 @@ from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
 from prompt_toolkit.layout.processors import PasswordProcessor
 from prompt_toolkit.output import Output, create_output
 from prompt_toolkit.shortcuts import CompleteStyle
+from prompt_toolkit.widgets import CheckboxList, RadioList
 
-from acp_adapter.cli.console import Style, columns, wrapped
+from acp_adapter.cli.console import Style, wrapped
 from acp_adapter.cli.terminal_input import InputEnded, Withdrawn, forget_typed
 from acp_adapter.format import visible_line
 
@@ -57,53 +57,53 @@ def _never() -> bool:
     return False
 
 
-class _Run:
-    """One run of an application, which signals end, and `is_over`."""
+def _run(
+    application: Application[Any], run: Callable[[Callable[[], None]], Result], is_over: Callable[[], bool]
+) -> Result:
+    """The application's result; `run` runs it, and is given what is to be called at its beginning.
 
-    def __init__(self, application: Application[Any], is_over: Callable[[], bool]) -> None:
-        self._application = application
-        self._is_over = is_over
-        self._came: list[int] = []
-        application.ttimeoutlen, application.timeoutlen = _SECONDS_OF_A_SEQUENCE, 0.0
+    Raises:
+        InputEnded: there is nobody at the terminal any more.
+        Withdrawn: `is_over` said so.
+        KeyboardInterrupt: Ctrl-C, and whatever handles it has not raised anything.
+    """
+    came: list[int] = []
+    application.ttimeoutlen, application.timeoutlen = _SECONDS_OF_A_SEQUENCE, 0.0
 
-    def by(self, run: Callable[[Callable[[], None]], Result]) -> Result:
-        """The application's result; `run` runs it, and is given what is to be called at its beginning.
+    def end(number: int) -> None:
+        came.append(number)
+        _leave(application, KeyboardInterrupt)
 
-        Raises:
-            InputEnded: there is nobody at the terminal any more.
-            Withdrawn: it is over.
-            KeyboardInterrupt: Ctrl-C, and whatever handles it has not raised anything.
-        """
-        before = {number: signal.getsignal(number) for number in _SIGNALS}
-        try:
-            return run(self._begin)
-        except KeyboardInterrupt:
-            self._came = self._came or [signal.SIGINT]
-        except (EOFError, OSError) as gone:
-            raise InputEnded from gone
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-        for came in self._came:
-            signal.raise_signal(came)
-        raise KeyboardInterrupt
-
-    def _begin(self) -> None:
+    def begin() -> None:
         for number in _SIGNALS:
-            asyncio.get_running_loop().add_signal_handler(number, self._end, number)
-        if self._is_over is not _never:
-            self._application.create_background_task(self._watch())
+            asyncio.get_running_loop().add_signal_handler(number, end, number)
+        if is_over is not _never:
+            application.create_background_task(_leave_when(application, is_over))
 
-    def _end(self, number: int) -> None:
-        self._came.append(number)
-        if not self._application.is_done:
-            self._application.exit(exception=KeyboardInterrupt)
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    try:
+        return run(begin)
+    except KeyboardInterrupt:
+        came = came or [signal.SIGINT]
+    except (EOFError, OSError) as gone:
+        raise InputEnded from gone
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for each in came:
+        signal.raise_signal(each)
+    raise KeyboardInterrupt
 
-    async def _watch(self) -> None:
-        while not self._is_over():  # noqa: ASYNC110 - it is asked about, and tells nobody
-            await asyncio.sleep(_SECONDS_TO_LOOK_UP)
-        if not self._application.is_done:
-            self._application.exit(exception=Withdrawn)
+
+async def _leave_when(application: Application[Any], is_over: Callable[[], bool]) -> None:
+    while not is_over():  # noqa: ASYNC110 - it is asked about, and tells nobody
+        await asyncio.sleep(_SECONDS_TO_LOOK_UP)
+    _leave(application, Withdrawn)
+
+
+def _leave(application: Application[Any], why: type[BaseException]) -> None:
+    if not application.is_done:
+        application.exit(exception=why)
 
 
 # Lines.
@@ -145,7 +145,7 @@ class Lines:
         )
 
     def one(self, prompt: str, *, unseen: bool = False, is_over: Callable[[], bool] = _never) -> str:
-        """A line. What `_Run` raises."""
+        """A line. What `_run` raises."""
         above, line_end, last = prompt.rpartition("\n")
         print(above, end=line_end, flush=True)
         return self._asked(last, is_over, input_processors=[PasswordProcessor("")] if unseen else [])
@@ -159,8 +159,10 @@ class Lines:
         return self._asked(prompt, _never, multiline=True, prompt_continuation=lead, key_bindings=_line_keys())
 
     def _asked(self, prompt: str, is_over: Callable[[], bool], **how: Any) -> str:
-        running = _Run(self._session.app, is_over)
-        return running.by(lambda begin: self._session.prompt(prompt, pre_run=begin, handle_sigint=False, **how))
+        session = self._session
+        return _run(
+            session.app, lambda begin: session.prompt(prompt, pre_run=begin, handle_sigint=False, **how), is_over
+        )
 
 
 class _Commands(Completer):
@@ -184,14 +186,10 @@ class _Said(History):
         self._path = path
 
     def load_history_strings(self) -> Iterator[str]:
-        said: list[str] = []
-        goes_on = False
         with contextlib.suppress(OSError):
-            for line in self._path.read_text(encoding="utf-8", errors="replace").splitlines():
-                text = line.removesuffix("\\")
-                said.append(f"{said.pop()}\n{text}" if goes_on else text)
-                goes_on = text != line
-        yield from reversed(said[-self._MOST :])
+            text = self._path.read_text(encoding="utf-8", errors="replace").replace("\\\n", "\\\r")
+            for said in reversed(text.splitlines(keepends=False)[-self._MOST :]):
+                yield said.replace("\\\r", "\n")
 
     def store_string(self, string: str) -> None:
         with contextlib.suppress(OSError):  # nothing depends on it
@@ -200,128 +198,91 @@ class _Said(History):
                 kept.write(string.replace("\n", "\\\n") + "\n")
 
 
-# A menu: what it shows, and what each key does.
+# A menu.
 
 _INDENT = "    "
 _LEAST_WIDTH = 20
 _UNKNOWN_WIDTH = 80
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One thing to choose; `letter` chooses it, too."""
+def choose(
+    labels: Sequence[tuple[str, str]],
+    style: Style,
+    hint: str,
+    *,
+    at: int = 0,
+    marked: Iterable[int] | None = None,
+    is_over: Callable[[], bool] = _never,
+) -> tuple[int, set[int]]:
+    """Let the person choose one of the labels, or mark several; the menu is taken away then.
 
-    label: str
-    letter: str = ""
+    Args:
+        labels: each with the letter that chooses it or ''; so does its number.
+        at: the one that is chosen at first.
+        marked: those that are marked at first; None where one is to be chosen.
 
+    Returns:
+        which one is chosen, and which are marked.
 
-@dataclass(slots=True)
-class Menu:
-    """One of several, or with `several` any of them.
-
-    Attributes:
-        at: which one is chosen so far.
-        marked: which ones are, of several.
+    Raises:
+        as `_run`, and InputEnded for Escape.
     """
+    lettered = any(letter for _, letter in labels)
+    names = [f"{f'{letter:1} ' if lettered else ''}{visible_line(label)}" for label, letter in labels]
+    # What is allowed is never cut off: a long name goes on in the next line.
+    room = max(_LEAST_WIDTH, (style.width or _UNKNOWN_WIDTH) - len(f"{_INDENT}[x] "))
+    values = [(number, f"\n{_INDENT}    ".join(wrapped(name, room))) for number, name in enumerate(names)]
+    chooser: CheckboxList[int] | RadioList[int]
+    if marked is not None:
+        chooser = CheckboxList(values, [*marked], f"{_INDENT}[", "x")
+    else:
+        chooser = RadioList(values, at, select_on_focus=True, show_cursor=False, open_character=_INDENT)
+        chooser.select_character, chooser.close_character = style.sign("chosen"), ""
+    chooser.selected_style = "bold fg:ansicyan" if style.colour else ""
+    chooser.checked_style = ""
+    chooser.show_scrollbar = False
+    chooser.window.wrap_lines = Always()
+    source, out = _ends()
+    forget_typed()
+    clear_typeahead(source)
+    below = FormattedTextControl([("dim" if style.colour else "", f"{_INDENT}{hint}")])
+    layout = Layout(HSplit([chooser, Window(below, dont_extend_height=True, wrap_lines=True)]))
+    application: Application[None] = Application(
+        layout=layout, key_bindings=_menu_keys(labels, chooser), erase_when_done=True, input=source, output=out
+    )
+    _run(application, lambda begin: application.run(pre_run=begin, handle_sigint=False), is_over)
+    return chooser.current_value, set() if marked is None else {*chooser.current_values}
 
-    entries: Sequence[Entry]
-    style: Style
-    hint: str
-    at: int = 0
-    several: bool = False
-    marked: set[int] = field(default_factory=set)
 
-    def choose(self, is_over: Callable[[], bool] = _never) -> None:
-        """Let the person choose; the menu is taken away then. What `_Run` raises, and InputEnded for Escape."""
-        source, out = _ends()
-        # What was typed before is no answer to what is asked now.
-        forget_typed()
-        clear_typeahead(source)
-        control = FormattedTextControl(
-            self._shown,
-            focusable=True,
-            show_cursor=False,
-            get_cursor_position=self._cursor,
-        )
-        hint = Window(FormattedTextControl(self._hint), dont_extend_height=True)
-        layout = Layout(HSplit([Window(control, dont_extend_height=True), hint]))
-        application: Application[None] = Application(
-            layout=layout, key_bindings=self._keys(), erase_when_done=True, input=source, output=out
-        )
-        _Run(application, is_over).by(lambda begin: application.run(pre_run=begin, handle_sigint=False))
+def _menu_keys(labels: Sequence[tuple[str, str]], chooser: CheckboxList[int] | RadioList[int]) -> KeyBindings:
+    keys = KeyBindings()
 
-    def _keys(self) -> KeyBindings:
-        keys = KeyBindings()
+    @keys.add("enter", eager=True)
+    @keys.add("c-j", eager=True)
+    def _(event: KeyPressEvent) -> None:
+        event.app.exit()
 
-        @keys.add("up")
-        @keys.add("c-p")
-        def _(_event: KeyPressEvent) -> None:
-            self.at = (self.at - 1) % len(self.entries)
+    @keys.add("escape")
+    @keys.add("c-d")
+    def _(event: KeyPressEvent) -> None:
+        event.app.exit(exception=EOFError)
 
-        @keys.add("down")
-        @keys.add("c-n")
-        def _(_event: KeyPressEvent) -> None:
-            self.at = (self.at + 1) % len(self.entries)
+    @keys.add("c-c")
+    def _(event: KeyPressEvent) -> None:
+        event.app.exit(exception=KeyboardInterrupt)
 
-        @keys.add("enter")
-        @keys.add("c-j")
-        def _(event: KeyPressEvent) -> None:
+    @keys.add("c-z")
+    def _(event: KeyPressEvent) -> None:
+        event.app.suspend_to_background()
+
+    def press(number: int, event: KeyPressEvent) -> None:
+        if isinstance(chooser, RadioList):
+            chooser.current_value = number
             event.app.exit()
+        else:
+            chooser.current_values = sorted({*chooser.current_values} ^ {number})
 
-        @keys.add("escape")
-        @keys.add("c-d")
-        def _(event: KeyPressEvent) -> None:
-            event.app.exit(exception=EOFError)
-
-        @keys.add("c-c")
-        def _(event: KeyPressEvent) -> None:
-            event.app.exit(exception=KeyboardInterrupt)
-
-        @keys.add("c-z")
-        def _(event: KeyPressEvent) -> None:
-            event.app.suspend_to_background()
-
-        @keys.add("<any>")
-        def _(event: KeyPressEvent) -> None:
-            if self._press(event.data):
-                event.app.exit()
-
-        return keys
-
-    def _press(self, sign: str) -> bool:
-        """Do what the key says; True once the choice is made."""
-        if sign == " " and self.several:
-            self.marked ^= {self.at}
-        for number, entry in enumerate(self.entries):
-            if sign.lower() in {entry.letter, str(number + 1)} - {""}:
-                self.at = number
-                if not self.several:
-                    return True
-                self.marked ^= {number}
-        return False
-
-    def _shown(self) -> StyleAndTextTuples:
-        lines = [(number, line) for number in range(len(self.entries)) for line in self._entry(number)]
-        look = "bold fg:ansicyan" if self.style.colour else ""
-        shown = [(look if number == self.at else "", f"{line}\n") for number, line in lines]
-        return [*shown[:-1], (shown[-1][0], lines[-1][1])]
-
-    def _hint(self) -> StyleAndTextTuples:
-        lines = wrapped(self.hint, self._width(), _INDENT, _INDENT)
-        return [("dim" if self.style.colour else "", "\n".join(lines))]
-
-    def _cursor(self) -> Point:
-        return Point(0, sum(len(self._entry(above)) for above in range(self.at)))
-
-    def _width(self) -> int:
-        return max(_LEAST_WIDTH, self.style.width or _UNKNOWN_WIDTH) - 1
-
-    def _entry(self, number: int) -> list[str]:
-        entry = self.entries[number]
-        sign = self.style.sign("chosen") if number == self.at else " "
-        box = f"[{'x' if number in self.marked else ' '}] " if self.several else ""
-        letter = f"{entry.letter} " if entry.letter else ("  " if any(each.letter for each in self.entries) else "")
-        lead = f"{_INDENT}{sign} {letter}{box}"
-        room = max(_LEAST_WIDTH, self._width() - columns(lead)) + columns(lead)
-        # What is allowed is never cut off: a long name goes on in the next line.
-        return wrapped(visible_line(entry.label), room, lead, " " * columns(lead), breaks_words=True) or [lead]
+    for number, (_label, letter) in enumerate(labels):
+        for sign in {letter, letter.upper(), str(number + 1) if number < 9 else ""} - {""}:  # noqa: PLR2004 - a digit
+            keys.add(sign, eager=True)(functools.partial(press, number))
+    return keys

@@ -457,7 +457,7 @@ def _run(options: PromptOptions, interrupts: Interrupts) -> int:
 
 def seen_by_a_person(options: PromptOptions, approver: Approver, asking: Asking) -> tuple[Transcript, ClientHooks]:
     """The transcript on standard output, and what the client needs for it."""
-    forms = Forms(asking) if Forms.possible(asking) else None
+    forms = Forms(asking) if asking.possible() else None
     view = Transcript(sys.stdout, asking.style, options.cwd, approver, forms)
     hooks: ClientHooks = {}
     if asking.style.live:

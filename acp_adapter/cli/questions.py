@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from acp_adapter.cli.console import Style
 from acp_adapter.cli.interrupts import Interrupts, QuestionAborted
-from acp_adapter.cli.terminal_input import InputEnded, Withdrawn, forget_typed, read_line
+from acp_adapter.cli.terminal_input import InputEnded, Withdrawn, forget_typed, plain_line
 from acp_adapter.format import one_line, visible_line
 
 # The policy.
@@ -175,10 +175,15 @@ class Asking:
         self.withdrawn: Callable[[], bool] = lambda: False
         self.style = style
 
+    @staticmethod
+    def possible() -> bool:
+        """Whether there is a terminal to ask on."""
+        return sys.stdin.isatty() and sys.stdout.isatty()
+
     def choose(
-        self, labels: Iterable[tuple[str, str]], hint: str, *, at: int = 0, marked: Iterable[int] | None = None
+        self, labels: Sequence[tuple[str, str]], hint: str, *, at: int = 0, marked: Iterable[int] | None = None
     ) -> tuple[int, set[int]]:
-        """Let the person choose from these labels, each with the letter that chooses it or ''.
+        """Let the person choose one of these labels, each with the letter that chooses it or ''.
 
         Args:
             at: the one that is chosen at first.
@@ -190,13 +195,12 @@ class Asking:
         Raises:
             InputEnded, Withdrawn: they did not.
         """
-        from acp_adapter.cli.editing import Entry, Menu  # noqa: PLC0415 - loads prompt_toolkit, where somebody is asked
-
-        entries = [Entry(label, letter) for label, letter in labels]
-        menu = Menu(entries, self.style, hint, at, marked is not None, set(marked or ()))
         with self.interrupts.question():
-            menu.choose(self.withdrawn)
-        return menu.at, menu.marked
+            if not self.style.live:
+                return _chosen_in_a_line(labels, at, marked)
+            from acp_adapter.cli.editing import choose  # noqa: PLC0415 - loads prompt_toolkit, where somebody is asked
+
+            return choose(labels, self.style, hint, at=at, marked=marked, is_over=self.withdrawn)
 
     def line(self, prompt: str) -> str:
         """What the person writes.
@@ -205,43 +209,49 @@ class Asking:
             InputEnded, Withdrawn: they wrote nothing.
         """
         with self.interrupts.question():
-            if self.style.live:
-                from acp_adapter.cli.editing import Lines  # noqa: PLC0415 - as above
+            if not self.style.live:
+                return plain_line(prompt)
+            from acp_adapter.cli.editing import Lines  # noqa: PLC0415 - as above
 
-                return Lines().one(prompt, is_over=self.withdrawn)
-            try:
-                text = read_line(prompt, self.withdrawn)
-            except BaseException:
-                print()
-                raise
-        if not text:
-            print()
-            raise InputEnded
-        return text
+            return Lines().one(prompt, is_over=self.withdrawn)
+
+
+def _chosen_in_a_line(
+    labels: Sequence[tuple[str, str]], at: int, marked: Iterable[int] | None
+) -> tuple[int, set[int]]:
+    """The same where a terminal only goes forward: numbers are typed, or letters."""
+    forget_typed()
+    keys: dict[str, int] = {}
+    for number, (label, letter) in enumerate(labels):
+        print(f"    {number + 1} {f'{letter} ' if letter else ''}{label}")
+        keys |= {str(number + 1): number, **({letter: number} if letter else {})}
+    while True:
+        said = plain_line("    the number: " if marked is None else "    the numbers: ").lower().split()
+        numbers = [keys[word] for word in said if word in keys]
+        if len(numbers) == len(said) and (marked is not None or len(said) == 1 or not said):
+            return numbers[0] if numbers else at, {*numbers} if said else {*(marked or ())}
 
 
 # Whether something may be done.
 
 _LETTERS: dict[str, str] = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "n"}
-_REPLIES: dict[str, Reply] = {
-    "y": "once",
-    "yes": "once",
-    "a": "always",
-    "always": "always",
-    "n": "no",
-    "no": "no",
-}
 
 
 def permission_question(asking: Asking) -> Ask | None:
     """The function that asks, or None where standard input or output is no terminal."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not asking.possible():
         return None
-    way = _choose if asking.style.live else _ask_in_a_line
 
     def ask(options: Sequence[Option]) -> Option | Reply:
+        letters: list[str] = []
+        for option in options:
+            letter = _LETTERS.get(option.kind, "")
+            letters.append("" if letter in letters else letter)
+        arrows = "↑ ↓" if asking.style.signs else "Up, Down,"
+        labels = list(zip((option.name for option in options), letters, strict=True))
         try:
-            return way(asking, options)
+            hint = f"{arrows} Enter, or a letter; Esc denies, Ctrl-C cancels the turn"
+            return options[asking.choose(labels, hint)[0]] if options else "no"
         except QuestionAborted:
             return "cancelled"
         except Withdrawn:
@@ -250,32 +260,6 @@ def permission_question(asking: Asking) -> Ask | None:
             return "no"
 
     return ask
-
-
-def _choose(asking: Asking, options: Sequence[Option]) -> Option | Reply:
-    if not options:
-        return "no"
-    letters: list[str] = []
-    for option in options:
-        letter = _LETTERS.get(option.kind, "")
-        letters.append("" if letter in letters else letter)
-    arrows = "↑ ↓" if asking.style.signs else "Up, Down,"
-    labels = zip((option.name for option in options), letters, strict=True)
-    return options[asking.choose(labels, f"{arrows} Enter, or a letter; Esc denies, Ctrl-C cancels the turn")[0]]
-
-
-def _ask_in_a_line(asking: Asking, options: Sequence[Option]) -> Option | Reply:
-    # What was typed before the question appeared is no answer to it.
-    forget_typed()
-    numbered = {str(number): option for number, option in enumerate(options, 1)}
-    for number, option in numbered.items():
-        print(f"    {number} {option.name}")
-    while True:
-        said = asking.line("    a number, or y once, a always, n no: ").strip().lower()
-        if said in _REPLIES:
-            return _REPLIES[said]
-        if said in numbered:
-            return numbered[said]
 
 
 # A form (ACP v1, `elicitation/create`), field by field.
@@ -298,11 +282,6 @@ class Forms:
 
     def __init__(self, asking: Asking) -> None:
         self._asking = asking
-
-    @staticmethod
-    def possible(asking: Asking) -> bool:
-        """Whether there is a terminal to ask on."""
-        return asking.style.live and sys.stdin.isatty() and sys.stdout.isatty()
 
     def fill(self, params: Mapping[str, Any]) -> tuple[Json, str]:
         """The answer to an `elicitation/create` with `params`, and words for the transcript."""
@@ -356,7 +335,7 @@ class Forms:
         values = [value for value, _ in choices]
         default = field.get("default")
         first = values.index(default) if default in values else 0
-        at, _ = self._asking.choose(((label, "") for label in labels), _HINT, at=first)
+        at, _ = self._asking.choose([(label, "") for label in labels], _HINT, at=first)
         if at < len(choices):
             return {name: values[at]}
         return self._own_words(name) if has_other else {}
@@ -369,7 +348,7 @@ class Forms:
         labels = [*(label for _, label in choices), *([_ELSE] if has_other else [])]
         if not labels:
             return {}
-        _, kept = self._asking.choose(((label, "") for label in labels), _HINT_SEVERAL, marked=marked)
+        _, kept = self._asking.choose([(label, "") for label in labels], _HINT_SEVERAL, marked=marked)
         chosen = [value for number, (value, _) in enumerate(choices) if number in kept]
         content: Json = {name: chosen} if chosen else {}
         return {**content, **(self._own_words(name) if len(choices) in kept else {})}

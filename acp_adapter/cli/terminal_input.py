@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import select
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Protocol
 
 from acp_adapter.format import safe_text
@@ -23,38 +21,31 @@ class Withdrawn(Exception):
     """Whoever asked wants no answer any more."""
 
 
-# A line as the terminal itself edits it: where nothing can be drawn over, and where no library is to be loaded.
+class Typed(Protocol):
+    """Asks for a line."""
 
-_SECONDS_TO_LOOK_UP = 0.2  # for a signal, or that nobody waits for the answer any more
-_LONGEST_LINE = 65536
+    def __call__(self, prompt: str, *, unseen: bool = False) -> str:
+        """The line without its end. Raises InputEnded and KeyboardInterrupt."""
+        ...
 
 
-def read_line(prompt: str = "", is_over: Callable[[], bool] = lambda: False) -> str:
-    """The next line with its end; '' where there will be no more input.
-
-    Raises:
-        Withdrawn: `is_over` said so.
-    """
+def plain_line(prompt: str, *, unseen: bool = False) -> str:
+    """A line as the terminal itself edits it, where nothing can be drawn over; or of a pipe."""
     print(prompt, end="", flush=True)
-    if sys.platform == "win32" or not sys.stdin.isatty():
-        return sys.stdin.readline()
-    # A signal just before a read begins would be seen only after the next line.
-    while not select.select([sys.stdin], [], [], _SECONDS_TO_LOOK_UP)[0]:
-        if is_over():
-            raise Withdrawn
-    try:
-        return os.read(sys.stdin.fileno(), _LONGEST_LINE).decode("utf-8", "replace")
-    except OSError:  # the terminal is gone
-        return ""
-
-
-def is_more_there() -> bool:
-    """Whether what was typed or pasted at the terminal goes on."""
-    return sys.platform != "win32" and bool(select.select([sys.stdin], [], [], 0)[0])
+    with _without_echo() if unseen else contextlib.nullcontext():
+        try:
+            line = sys.stdin.readline()
+        except OSError:  # the terminal is gone
+            line = ""
+    if unseen or (not line and prompt):
+        print(flush=True)  # the line break was not shown
+    if not line:
+        raise InputEnded
+    return line.removesuffix("\n")
 
 
 def forget_typed() -> None:
-    """Throw away what was typed and not read yet."""
+    """Throw away what was typed and not read yet: it is no answer to what is asked now."""
     if sys.platform != "win32":
         with contextlib.suppress(termios.error):  # the terminal is gone
             termios.tcflush(sys.stdin, termios.TCIFLUSH)
@@ -77,32 +68,10 @@ def _without_echo() -> Iterator[None]:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
-# A person who is asked for a line, a secret or a yes.
-
-
-class Typed(Protocol):
-    """Asks for a line."""
-
-    def __call__(self, prompt: str, *, unseen: bool = False) -> str:
-        """The line without its end. Raises InputEnded and KeyboardInterrupt."""
-        ...
-
-
-def typed_line(prompt: str, *, unseen: bool = False) -> str:
-    """A line as the terminal itself edits it."""
-    with _without_echo() if unseen else contextlib.nullcontext():
-        line = read_line(prompt)
-    if unseen:
-        print(flush=True)  # the line break was not shown either
-    if not line:
-        raise InputEnded
-    return line
-
-
 class Terminal:
     """The person at standard input and output. Its questions raise InputEnded and KeyboardInterrupt."""
 
-    def __init__(self, typed: Typed = typed_line) -> None:
+    def __init__(self, typed: Typed = plain_line) -> None:
         self._typed = typed
 
     def say(self, text: str = "") -> None:

@@ -40,8 +40,8 @@ def ask(options=OPTIONS, interrupts=None, withdrawn=None):
     [
         ("\r", "yes"),
         (f"{DOWN}{DOWN}\r", "kept"),
-        (f"{UP}\r", "why"),
-        (f"{DOWN}{UP}{UP}{UP}\n", "no"),
+        (f"{UP}{DOWN}\r", "ever"),
+        (f"{DOWN}{DOWN}{DOWN}{DOWN}{UP}\n", "no"),
         ("\x1bOB\r", "ever"),
         ("y", "yes"),
         ("A", "ever"),
@@ -118,19 +118,16 @@ def test_without_an_answer_on_offer_it_is_no(monkeypatch):
         assert ask([]) == "no"
 
 
-@each(("typed", "reply"), [("y\n", "once"), ("a\n", "always"), ("n\n", "no"), ("huh\nyes\n", "once"), ("\x04", "no")])
-def test_a_terminal_that_only_goes_forward_asks_for_a_line(typed, reply, monkeypatch):
-    first, *rest = typed.splitlines(keepends=True)
-    asked = "n no: "
-    with at_terminal(monkeypatch, (asked, first), *((asked, line) for line in rest), term="dumb") as person:
+@each(
+    ("typed", "reply"),
+    [("y\n", OPTIONS[0]), ("a\n", OPTIONS[1]), ("n\n", OPTIONS[3]), ("huh\n9\n3\n", OPTIONS[2]), ("\x04", "no")],
+)
+def test_a_terminal_that_only_goes_forward_asks_for_a_letter_or_a_number(typed, reply, monkeypatch):
+    lines = typed.splitlines(keepends=True)
+    with at_terminal(monkeypatch, *(("the number: ", line) for line in lines), term="dumb") as person:
         assert ask() == reply
     assert "\x1b" not in person.text
     assert f"    3 {OPTIONS[2].name}\n" in person.text
-
-
-def test_a_terminal_that_only_goes_forward_takes_the_number_of_an_answer(monkeypatch):
-    with at_terminal(monkeypatch, ("n no: ", "9\n"), ("n no: ", "3\n"), term="dumb"):
-        assert ask() == OPTIONS[2]
 
 
 def test_where_there_is_no_terminal_nobody_is_asked(capsys):
