@@ -397,17 +397,20 @@ def run_to_end(
     interrupt: Interrupt,
     *,
     settings: TerminalSettings,
-    quiet_seconds: float,
+    quiet_seconds: float | None,
     closed: Callable[[StartedShell], None],
-    left_by: Callable[[bytes], Left | None],
+    left_by: Callable[[bytes], Left | None] = lambda _report: None,
+    leaves_nothing: bool = False,
 ) -> tuple[ShellOutcome, StartedShell]:
     """Run to the end, the time-out, the cancel, or a question that nobody answers.
 
     Args:
         start: starts it.
-        quiet_seconds: how long it may be silent after a question at a terminal; four times that without one.
+        quiet_seconds: how long it may be silent after a question at a terminal; four times that without one. None:
+            nobody looks for questions.
         closed: called when nobody watches it any more.
         left_by: reads what its shell has reported.
+        leaves_nothing: as in `CommandWatch`.
 
     Raises:
         CommandError: it could not be started.
@@ -421,11 +424,13 @@ def run_to_end(
 
     began = time.monotonic()
     started = start()
-    # Without a terminal hardly any program waits for a person: a silence has to be long to mean that.
-    quiet = quiet_seconds if pty else quiet_seconds * _WITHOUT_TERMINAL
-    prompts = PromptWatch(quiet, started.output if pty else None)
+    prompts = None
+    if quiet_seconds is not None:
+        # Without a terminal hardly any program waits for a person: a silence has to be long to mean that.
+        quiet = quiet_seconds if pty else quiet_seconds * _WITHOUT_TERMINAL
+        prompts = PromptWatch(quiet, started.output if pty else None)
     try:
-        ending = _watch(started, spec, take, prompts, interrupt)
+        ending = _watch(started, spec, take, prompts, interrupt, leaves_nothing=leaves_nothing)
     finally:
         saved = buffer.close()
         closed(started)
@@ -452,14 +457,18 @@ def _watch(
     started: StartedShell,
     spec: CommandSpec,
     on_text: Callable[[str], None],
-    prompts: PromptWatch,
+    prompts: PromptWatch | None,
     interrupt: Interrupt,
+    *,
+    leaves_nothing: bool,
 ) -> Ending:
     wake = WakePipe()
     forget = interrupt.on_cancel(wake.wake)
     try:
-        watch = CommandWatch(started, wake, spec.timeout, on_text, prompts=prompts, waited=spec.waited)
-        return watch.run()
+        return CommandWatch(
+            started, wake, spec.timeout, on_text,
+            prompts=prompts, waited=spec.waited, leaves_nothing=leaves_nothing,
+        ).run()  # fmt: skip
     except BaseException:
         # Whatever broke off the watch, nobody looks after the command any more.
         started.signal(SIGKILL)

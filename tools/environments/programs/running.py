@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import secrets
 import socket
-import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 
 from tools.approval.gate import Gate
-from tools.environments.command_watch import CommandWatch, Ending, WakePipe
+from tools.environments.command_watch import run_to_end
 from tools.environments.containment import Containment
 from tools.environments.gated_commands import GatedEnvironment
 from tools.environments.guardian import VARIABLE, kill_marked
 from tools.environments.local_commands import LocalEnvironment
-from tools.environments.output import OutputBuffer
 from tools.environments.program_finder import Interpreter, project_interpreter, system_interpreter
 from tools.environments.programs.call_server import CallServer, asked_command, client_text, start_command
 from tools.environments.shell_start import StartedShell
 from tools.environments.temp_directories import own_directory
-from tools.os_compat import SIGKILL
 from tools.ports import CallTool, CommandOutcome, CommandSpec, Interrupt, Program, ProgramOutcome
 from tools.settings import TerminalSettings
 from tools.shell.session import ShellCommand
-
-_KILLED_SECONDS = 5.0
 
 
 class ProgramEnvironment:
@@ -62,33 +57,28 @@ class ProgramEnvironment:
         """
         if interrupt.is_set():
             return CommandOutcome("", None, interrupted=True)
-        buffer = OutputBuffer(self._settings.max_output_chars, self._settings.head_share, spec.save_to)
-
-        def take(text: str) -> None:
-            buffer.add(text)
-            on_output(text)
-
-        began = time.monotonic()
         mark = f"{self._local.mark}.{secrets.token_hex(4)}"
-        started, connection = self._start(spec, mark)
-        try:
-            ending = self._serve(started, connection, spec, take, interrupt)
-        finally:
+        servers: list[CallServer] = []
+
+        def start() -> StartedShell:
+            started, connection = self._start(spec, mark)
+            program = self._program
+            first = (f"{client_text()}\n\n{program.module}".encode(), program.code.encode("utf-8", "replace"))
+            servers.append(CallServer(connection, first, self._call, program.limits, interrupt))
+            servers[0].start()
+            return started
+
+        def closed(started: StartedShell) -> None:
+            servers[0].close()
+            self.calls = servers[0].made()
             if not self._local.end_left(started):
                 kill_marked(mark)
-            saved = buffer.close()
             self._local.closed(started)
-        code, killer = started.exit()
-        outcome = CommandOutcome(
-            output=buffer.text(),
-            exit_code=code,
-            signal=killer,
-            timed_out=ending.timed_out,
-            interrupted=ending.interrupted,
-            truncated_chars=buffer.truncated_chars,
-            duration=time.monotonic() - began,
-            saved=saved,
-        )
+
+        outcome, started = run_to_end(
+            start, spec, on_output, interrupt,
+            settings=self._settings, quiet_seconds=None, closed=closed, leaves_nothing=True,
+        )  # fmt: skip
         return self._local.with_refusals(outcome, spec, started)
 
     def is_busy(self) -> bool:
@@ -112,32 +102,6 @@ class ProgramEnvironment:
         except BaseException:
             ours.close()
             raise
-
-    def _serve(
-        self,
-        started: StartedShell,
-        connection: socket.socket,
-        spec: CommandSpec,
-        on_text: Callable[[str], None],
-        interrupt: Interrupt,
-    ) -> Ending:
-        program = self._program
-        first = (f"{client_text()}\n\n{program.module}".encode(), program.code.encode("utf-8", "replace"))
-        server = CallServer(connection, first, self._call, program.limits, interrupt)
-        server.start()
-        wake = WakePipe()
-        forget = interrupt.on_cancel(wake.wake)
-        try:
-            return CommandWatch(started, wake, spec.timeout, on_text, waited=spec.waited, leaves_nothing=True).run()
-        finally:
-            # Whatever broke off the watch, nobody looks after the program any more.
-            if started.process.poll() is None:
-                started.signal(SIGKILL)
-                started.process.wait(_KILLED_SECONDS)
-            forget()
-            wake.close()
-            server.close()
-            self.calls = server.made()
 
 
 # Programs as tools get them: asked about and confined as the commands are that would do the same.
