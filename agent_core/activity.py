@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested, CallRunning, ToolProgress
-from agent_core.sessions.leases import ProcessIdentity, is_alive
+from agent_core.sessions.leases import is_alive, this_process
 from agent_core.sessions.records import Holder
 from tools.light_dataclass import dataclass
 from tools.os_compat import O_CLOEXEC, O_NOFOLLOW
@@ -272,7 +272,7 @@ class RunReport:
                 return
             if process is None:
                 _drop_left(self._file.parent)
-                process = asdict(replace(ProcessIdentity.current().holder(0.0), token=""))
+                process = asdict(replace(this_process(), token=""))
             now, text = time.time(), json.dumps(sessions)
             self._warn_of_long(now, sessions)
             if text != before or now - written >= _REPEAT:

@@ -19,7 +19,7 @@ from tools.ports import FileHistory, NoHistory, real_path
 if TYPE_CHECKING:
     from agent_core.background_tasks import News
     from agent_core.sessions.checkpoints.restore import Disk
-    from agent_core.sessions.checkpoints.writer import CallHistory
+    from agent_core.sessions.checkpoints.versions import CallHistory
     from agent_core.settings.sections import TerminalPart
     from agent_core.workspace import Workspace
     from tools.approval.rules import PermissionRule

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
-import math
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from agent_core.errors import RequestError, UnknownSession
 from agent_core.sessions.database import Database
 from agent_core.sessions.event_codec import plain_text
 from agent_core.sessions.fork import COLUMNS, copy_session, read_record, read_transcript, record_from
-from agent_core.sessions.leases import ProcessIdentity, holder_of, is_alive, read_holder, refuse_living
-from agent_core.sessions.records import NewSession, SessionPage, SessionRecord, Transcript
+from agent_core.sessions.leases import holder_of, is_alive, read_holder, refuse_living, this_process
+from agent_core.sessions.records import Holder, NewSession, SessionPage, SessionRecord, Transcript
 from agent_core.sessions.rows import (
     ARCHIVED,
     DELETING,
@@ -33,15 +31,10 @@ from agent_core.sessions.titles import TitleSource, clean_title
 from tools.light_dataclass import dataclass
 from tools.os_compat import same_directory
 
-# Cursors from one page of sessions to the next.
-# A cursor holds the place of the last session that was told (when it was used, its id), not how many to pass over. So
-# nothing is told twice or passed over because other sessions were used, made or deleted meanwhile. The one thing it
-# cannot promise: a session that is used after the first page and before its own turn moves to the front, behind the
-# cursor; it is told when the list is read anew.
+# A cursor from one page of sessions to the next holds the place of the last session that was told (when it was used,
+# its id), not how many to pass over: nothing is told twice because others were used, made or deleted meanwhile.
 
 MOST_ON_A_PAGE = 1_000
-_VERSION = 1
-_LONGEST_CURSOR = 4_000
 _CANDIDATES = 5
 _BEYOND = "\U0010ffff"
 _HAS_TURN = "EXISTS (SELECT 1 FROM turns WHERE session_id = s.id AND outcome IS NOT 'command')"
@@ -53,8 +46,7 @@ def _list_mark(cwd: str | None, archived: bool) -> str:
 
 
 def _cursor_after(last: SessionRecord, mark: str) -> str:
-    value = [_VERSION, mark, last.updated_at, last.id]
-    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+    return base64.urlsafe_b64encode(json.dumps([mark, last.updated_at, last.id]).encode()).decode()
 
 
 def _place_of(cursor: str, mark: str) -> tuple[float, str]:
@@ -63,24 +55,14 @@ def _place_of(cursor: str, mark: str) -> tuple[float, str]:
     Raises:
         RequestError: the cursor is none of ours, is damaged, or belongs to a list of other sessions.
     """
-    match _json_in(cursor):
-        case [version, str(of_list), float() | int() as updated_at, str(session_id)] if (
-            version == _VERSION and not isinstance(updated_at, bool) and math.isfinite(updated_at)
-        ):
-            if of_list != mark:
-                raise _refusal("It belongs to a list of other sessions (another cwd, or archived ones).")
-            return float(updated_at), plain_text(session_id)
-    raise _refusal("It is not one that this program gives, or was changed on its way.")
-
-
-def _json_in(text: str) -> object:
-    if len(text) > _LONGEST_CURSOR:
-        return None
     try:
-        padded = text + "=" * (-len(text) % 4)
-        return json.loads(base64.b64decode(padded.encode("ascii"), altchars=b"-_", validate=True))
-    except (ValueError, binascii.Error, RecursionError):
-        return None
+        of_list, updated_at, session_id = json.loads(base64.b64decode(cursor, altchars=b"-_", validate=True))
+        place = float(updated_at), plain_text(session_id)
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise _refusal("It is not one that this program gives, or was changed on its way.") from None
+    if of_list != mark:
+        raise _refusal("It belongs to a list of other sessions (another cwd, or archived ones).")
+    return place
 
 
 def _refusal(cause: str) -> RequestError:
@@ -113,12 +95,12 @@ _DELETE = (
     "DELETE FROM {table} WHERE session_id = ?1 AND {key} IN"
     " (SELECT {key} FROM {table} WHERE session_id = ?1 LIMIT {rows})"
 )
-_ROWS, _MOST_AT_ONCE = 8, 4
+_ROWS = 16
+_PAUSE = 0.004
 _UNUSED_TEXTS = (
     "DELETE FROM texts WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE system_hash = texts.hash)"
     " AND NOT EXISTS (SELECT 1 FROM sessions WHERE tools_hash = texts.hash)"
 )
-_GOOD_SECONDS = 0.004
 
 
 def finish_deletes(database: Database, pause: Pause = time.sleep) -> None:
@@ -129,7 +111,7 @@ def finish_deletes(database: Database, pause: Pause = time.sleep) -> None:
         for table, key in _TABLES.items():
             statement = _DELETE.format(table=table, key=key, rows=_ROWS)
             while _delete_some(database, statement, session_id):
-                pause(_GOOD_SECONDS)  # as long as it has worked
+                pause(_PAUSE)
         with database.write() as connection:
             connection.execute("DELETE FROM sessions WHERE id = ? AND archived = ?", (session_id, DELETING))
     if marked:
@@ -139,18 +121,13 @@ def finish_deletes(database: Database, pause: Pause = time.sleep) -> None:
 
 
 def _delete_some(database: Database, statement: str, session_id: str) -> bool:
-    """Delete for a few milliseconds; whether there may be more."""
+    """Delete a few rows; whether there may be more."""
     with database.write() as connection:
         # Another process may have finished it, and somebody begun a new session with that id.
-        query, until = "SELECT 1 FROM sessions WHERE id = ? AND archived = ?", time.monotonic() + _GOOD_SECONDS
+        query = "SELECT 1 FROM sessions WHERE id = ? AND archived = ?"
         if connection.execute(query, (session_id, DELETING)).fetchone() is None:
             return False
-        for _ in range(_MOST_AT_ONCE):
-            if connection.execute(statement, (session_id,)).rowcount < _ROWS:
-                return False
-            if time.monotonic() > until:
-                break
-        return True
+        return connection.execute(statement, (session_id,)).rowcount == _ROWS
 
 
 # What was used and what it cost, over days, models and projects.
@@ -192,16 +169,10 @@ def spending(database: Database, by: By, days: int) -> tuple[Spending, ...]:
     """
     with database.read() as connection:
         rows = connection.execute(_QUERY.format(key=_KEYS[by]), (f"-{days - 1} days",)).fetchall()
-    found = tuple(_records(rows, by))
+    found = [Spending(path_from(name) if by == "project" and name else name or "", *used) for name, *used in rows]
     if by == "day":
         return tuple(sorted(found, key=lambda each: each.name))
     return tuple(sorted(found, key=lambda each: (-each.cost, -each.input_tokens, each.name)))
-
-
-def _records(rows: list[tuple[str | None, int, int, int, int, float, int]], by: By) -> Iterator[Spending]:
-    for name, requests, read, cached, written, cost, unpriced in rows:
-        shown = path_from(name) if by == "project" and name else name or ""
-        yield Spending(shown, requests, read, cached, written, cost, unpriced)
 
 
 class SessionArchive:
@@ -315,7 +286,7 @@ class SessionArchive:
     def update(
         self,
         session_id: str,
-        own: ProcessIdentity,
+        own: Holder,
         *,
         mode: str | None = None,
         model: str | None = None,
@@ -386,7 +357,7 @@ class SessionArchive:
             SessionInUse: another living process holds it.
         """
         children = self.children(session_id)
-        deleted = self._delete("s.id = ?", plain_text(session_id), own=ProcessIdentity.current())
+        deleted = self._delete("s.id = ?", plain_text(session_id), own=this_process())
         for child in children:
             self.delete(child.id)
         return bool(deleted)
@@ -430,7 +401,7 @@ class SessionArchive:
         # The disk may be slow: it is not asked while the database is read.
         return [place for place in stored if same_directory(path_from(place), cwd)]
 
-    def _delete(self, condition: str, value: float | str, own: ProcessIdentity | None = None) -> tuple[str, ...]:
+    def _delete(self, condition: str, value: float | str, own: Holder | None = None) -> tuple[str, ...]:
         """Delete the sessions that fulfil a condition; their ids. Those that a living process holds stay.
 
         Args:
@@ -457,9 +428,7 @@ class SessionArchive:
         finish_deletes(self.database, self._pause)
         return tuple(deleted)
 
-    def _change(
-        self, session_id: str, assignments: str, values: Sequence[object], own: ProcessIdentity | None = None
-    ) -> None:
+    def _change(self, session_id: str, assignments: str, values: Sequence[object], own: Holder | None = None) -> None:
         sql = f"UPDATE sessions SET {assignments} WHERE id = ? AND archived < ?"  # noqa: S608 - constants
         with self.database.write() as connection:
             if own is not None:

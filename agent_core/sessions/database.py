@@ -29,7 +29,6 @@ from agent_core.sessions.schema import (
 )
 from agent_core.sessions.store_errors import (
     busy_error,
-    crowded_error,
     is_busy,
     is_fatal,
     newer_error,
@@ -117,7 +116,6 @@ class Database:
         self._writer: tuple[OpenFile, sqlite3.Connection] | None = None  # the write lock's holder's
         self._log: tuple[Path, tuple[int, int] | None] | None = None  # of the writer, which one it is
         self._write_thread: int | None = None
-        self._waits_for_others = False  # the write lock's holder does, for other programs
         self._pool_lock = threading.Lock()
         self._pool: list[tuple[OpenFile, sqlite3.Connection]] = []
         self._reading: list[int] = []  # the ids of threads within `read`
@@ -152,7 +150,7 @@ class Database:
                 self._ready(time.monotonic() + allowed)
         deadline = time.monotonic() + allowed
         if not self._write_lock.acquire(timeout=allowed):
-            raise (busy_error if self._waits_for_others else crowded_error)(self.path, allowed)
+            raise busy_error(self.path, allowed)
         self._write_thread = threading.get_ident()
         try:
             with self._faults_told(self._drop_writer, allowed):
@@ -259,11 +257,7 @@ class Database:
         if self._writer is not None and self._writer[0] is not file:
             self._drop_writer()
         connection = (self._writer or self._open_writer(file, deadline))[1]
-        self._waits_for_others = True
-        try:
-            retried(lambda: connection.execute("BEGIN IMMEDIATE"), deadline)
-        finally:
-            self._waits_for_others = False
+        retried(lambda: connection.execute("BEGIN IMMEDIATE"), deadline)
         try:
             self._check_version(connection)
         except BaseException:

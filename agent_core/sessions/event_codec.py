@@ -191,7 +191,8 @@ def _stored(made: Any) -> tuple[_Stored, ...]:
 
 
 def _body(value: Any) -> dict[str, Any]:
-    held = ((each, getattr(value, each.name)) for each in _stored(type(value)))
+    made: Any = type(value)
+    held = ((each, getattr(value, each.name)) for each in _stored(made))
     return {each.key: _json(one) for each, one in held if each.default is _NEEDED or one != each.default}
 
 

@@ -7,7 +7,7 @@ import logging
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any, Literal, cast
 
 from agent_core.errors import RequestError, StoreError, UnknownSession
@@ -22,22 +22,24 @@ from agent_core.events import (
     UserSaid,
 )
 from agent_core.messages import Message
-from agent_core.providers.base import Usage
 from agent_core.providers.pricing import Spent
 from agent_core.sessions.database import Database, unpack
 from agent_core.sessions.event_codec import decode, plain_text, unreadable
 from agent_core.sessions.leases import holder_of, is_alive
-from agent_core.sessions.records import NewSession, SessionRecord, StoredEvent, StoredMessage, Transcript, TurnRecord
+from agent_core.sessions.records import NewSession, SessionRecord, StoredEvent, StoredMessage, Transcript
 from agent_core.sessions.rows import (
     ARCHIVED,
     DELETING,
     IN_HISTORY,
+    TURN_COLUMNS,
     Row,
     copy_compactions,
     options_text,
     path_from,
     path_text,
     roots_text,
+    spent_from,
+    turn_from,
 )
 from agent_core.sessions.titles import clean_title
 from tools.light_dataclass import dataclass
@@ -103,14 +105,10 @@ def read_record(connection: sqlite3.Connection, session_id: str) -> SessionRecor
 
 
 def _spent(requests: int, usage: str, cost: float | None) -> Spent:
-    counts = _loaded(usage, dict)
-    if not counts:
-        return Spent(requests, cost=cost) if requests else Spent()
-    return Spent(requests, Usage(**{field.name: _count(counts.get(field.name)) for field in fields(Usage)}), cost)
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) else None
+    try:
+        return spent_from(requests, usage, cost)
+    except (ValueError, TypeError, AttributeError):
+        return Spent(requests, cost=cost)
 
 
 def _loaded(text: str | None, kind: type[Any]) -> Any:
@@ -126,9 +124,7 @@ def _loaded(text: str | None, kind: type[Any]) -> Any:
 
 log = logging.getLogger(__name__)
 
-_TURNS = (
-    "SELECT number, id, began_at, ended_at, outcome, note, undone FROM turns WHERE session_id = ? ORDER BY number"
-)
+_TURNS = f"SELECT {TURN_COLUMNS} FROM turns WHERE session_id = ? ORDER BY number"  # noqa: S608 - a constant
 _MESSAGES = (
     "SELECT id, turn, body, created_at, hidden FROM messages WHERE session_id = ? AND hidden != 'undone' ORDER BY id"
 )
@@ -158,12 +154,7 @@ def read_transcript(database: Database, session_id: str, *, all_messages: bool =
     """
     with database.read() as connection:
         session = read_record(connection, session_id)
-        turns = [
-            TurnRecord(number, turn_id, began_at, ended_at, outcome, note, bool(undone))
-            for number, turn_id, began_at, ended_at, outcome, note, undone in connection.execute(
-                _TURNS, (session_id,)
-            )
-        ]
+        turns = [turn_from(row) for row in connection.execute(_TURNS, (session_id,))]
         messages = connection.execute(_MESSAGES if all_messages else _UNTOLD, (session_id,)).fetchall()
         events = connection.execute(_EVENTS, (session_id,)).fetchall()
     # What was saved from a damaged database may have lost its turn's row; it is in view nevertheless.

@@ -21,7 +21,6 @@ from agent_core.errors import SessionInUse, UnknownSession
 from agent_core.sessions.records import Holder
 from agent_core.sessions.rows import DELETING
 from tools.environments.program_finder import PROGRAMS
-from tools.light_dataclass import dataclass
 
 LEASE = 60.0
 """Seconds that a lease holds unless it is renewed."""
@@ -33,29 +32,12 @@ _DEAD_STATES = frozenset("ZXx")
 _PS_TIMEOUT = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessIdentity:
-    """This process as leases name it; the attributes are those of `Holder`."""
-
-    token: str
-    host: str
-    pid: int
-    started: str
-    program: str
-    beats: bool = False
-
-    @classmethod
-    def current(cls, program: str = "hermes-acp", *, beats: bool = False) -> ProcessIdentity:
-        """The process that runs now, with a token that no other has, nor an earlier call."""
-        pid = os.getpid()
-        start = None
-        with contextlib.suppress(OSError, subprocess.SubprocessError):
-            start = start_of(pid)
-        return cls(secrets.token_hex(16), socket.gethostname(), pid, f"{_boot()} {start or ''}", program, beats)
-
-    def holder(self, until: float) -> Holder:
-        """This process as a holder."""
-        return Holder(self.token, self.host, self.pid, self.started, self.program, until, self.beats)
+def this_process(program: str = "hermes-acp", *, beats: bool = False) -> Holder:
+    """The process that runs now, with a token that no other has, nor an earlier call."""
+    pid, start = os.getpid(), None
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        start = start_of(pid)
+    return Holder(secrets.token_hex(16), socket.gethostname(), pid, f"{_boot()} {start or ''}", program, beats=beats)
 
 
 def holder_of(row: str | None, token: str | None, until: float | None) -> Holder | None:
@@ -91,7 +73,7 @@ def is_alive(holder: Holder, now: float) -> bool:
     return now < holder.until < now + _MOST_AHEAD
 
 
-def claim(connection: sqlite3.Connection, session_id: str, identity: ProcessIdentity, now: float) -> bool:
+def claim(connection: sqlite3.Connection, session_id: str, identity: Holder, now: float) -> bool:
     """Take the session's lease within a write transaction, from nobody or from a dead process.
 
     True where it was not this process's before: what is known of the session may be out of date.
@@ -106,7 +88,7 @@ def claim(connection: sqlite3.Connection, session_id: str, identity: ProcessIden
     refuse_living(holder, session_id, now)
     connection.execute(
         "UPDATE sessions SET holder = ?, holder_token = ?, holder_until = ? WHERE id = ?",
-        (_text(identity.holder(now + LEASE)), identity.token, now + LEASE, session_id),
+        (_text(identity, now + LEASE), identity.token, now + LEASE, session_id),
     )
     return True
 
@@ -145,12 +127,12 @@ def refuse_living(holder: Holder | None, session_id: str, now: float, what: str 
     )
 
 
-def renew(connection: sqlite3.Connection, session_id: str, identity: ProcessIdentity, now: float) -> None:
+def renew(connection: sqlite3.Connection, session_id: str, identity: Holder, now: float) -> None:
     """Hold the lease for another while, if it is still this process's."""
     until = now + LEASE
     connection.execute(
         "UPDATE sessions SET holder = ?, holder_until = ? WHERE id = ? AND holder_token = ?",
-        (_text(identity.holder(until)), until, session_id, identity.token),
+        (_text(identity, until), until, session_id, identity.token),
     )
 
 
@@ -163,8 +145,8 @@ def give_up(connection: sqlite3.Connection, session_id: str, token: str) -> None
     )
 
 
-def _text(holder: Holder) -> str:
-    return json.dumps(asdict(holder))
+def _text(holder: Holder, until: float) -> str:
+    return json.dumps({**asdict(holder), "until": until})
 
 
 def _boot() -> str:

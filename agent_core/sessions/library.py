@@ -92,8 +92,6 @@ def _file_name(given: str) -> str:
 
 
 _DAY = 86_400.0
-_LONGEST_WRITE = 10.0
-"""Seconds: a file that was touched more lately may be one that a living process is writing."""
 
 
 class SessionLibrary:
@@ -212,17 +210,13 @@ class SessionLibrary:
         Raises:
             SessionInUse: another living process prompts it. StoreError: it could not be removed.
         """
-        from agent_core.sessions.checkpoints.restore import drop_half_written, may_be_in  # noqa: PLC0415 - seldom
-
         there_was = False
         with contextlib.suppress(UnknownSession):
             self.unload(session_id)
-            contents, half_written = self.files.contents_of(session_id), may_be_in(self.database, session_id)
+            contents = self.files.contents_of(session_id)
             workers = [each.id for each in self.archive.children(session_id)]
             there_was = self.archive.delete(session_id)
             self.files.drop(contents)
-            # Nothing else tells where it was writing, should it have been killed.
-            drop_half_written(half_written, min(self._began, self.database.clock() - _LONGEST_WRITE))
             self.outputs.drop(session_id)
             for gone in (session_id, *workers):
                 self.store.drop_unsaved(gone)
@@ -264,11 +258,11 @@ class SessionLibrary:
         if now < self._tidy_at:
             return
         self._tidy_at = now + _DAY
-        from agent_core.sessions.checkpoints.restore import drop_half_written, may_be_in  # noqa: PLC0415 - once
+        from agent_core.sessions.checkpoints.restore import drop_half_written  # noqa: PLC0415 - once
 
         self.outputs.prune()
         try:
-            drop_half_written(may_be_in(self.database), self._began)
+            drop_half_written(self.database, self._began)
             self.archive.drop_empty(now - _DAY)
             if not self.store.has_backlog():  # which may know of contents that no row refers to yet
                 self.files.prune()

@@ -19,7 +19,6 @@ from agent_core.background_tasks import News, TaskInfo
 from agent_core.errors import StoreError
 from agent_core.sessions.database import pack
 from agent_core.sessions.journal import JournalRow, TurnJournal
-from agent_core.sessions.prompts_left import is_told
 from agent_core.sessions.records import NewSession
 from agent_core.sessions.rows import (
     IN_HISTORY,
@@ -32,6 +31,7 @@ from agent_core.sessions.rows import (
     insert_message,
     insert_new,
     insert_turn,
+    is_told,
     packed_events,
     write_events,
     write_state,

@@ -26,7 +26,7 @@ compressed. (SQL has them as text.)"""
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """The process that prompts a session. `until` is when its word ends unless it is renewed.
+    """A process that prompts sessions. `until` is when its word ends unless it is renewed.
 
     Attributes:
         token: names this process and no other, ever.
@@ -41,7 +41,7 @@ class Holder:
     pid: int
     started: str
     program: str
-    until: float
+    until: float = 0.0
     beats: bool = False
 
 

@@ -167,26 +167,9 @@ def _last_committed(stream: BinaryIO, page_size: int) -> bytes | None:
 # Which file systems other machines may use too, and which share no memory between their users.
 
 _MOUNTS = Path("/proc/self/mountinfo")
-_FUSE = frozenset({"glusterfs", "rclone", "s3fs", "sshfs", "vmhgfs-fuse"})
 _NETWORKED = frozenset(
-    {
-        "9p",
-        "afs",
-        "ceph",
-        "cifs",
-        "gfs2",
-        "gpfs",
-        "lustre",
-        "ncpfs",
-        "nfs",
-        "nfs4",
-        "ocfs2",
-        "smb3",
-        "smbfs",
-        "vboxsf",
-    }
-    | {"virtiofs"}
-    | {f"fuse.{name}" for name in _FUSE}
+    {"9p", "afs", "ceph", "cifs", "gfs2", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "smb3", "smbfs"}
+    | {"vboxsf", "virtiofs", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs", "fuse.vmhgfs-fuse"}
 )
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 
@@ -548,24 +531,20 @@ def _bring_forward(path: Path, header: FileHeader, deadline: float, options: Ope
             # which others look at, is in the file and not in its log.
             if version:
                 log.info("%s is brought from format %d to %d", path, version, options.newest)
-                _back_up(connection, path, version)
+                try:
+                    back_up(connection, path, version)
+                except (sqlite3.Error, OSError) as problem:
+                    told = store_error(problem, path)
+                    raise StoreError(
+                        f"{told} Nothing was changed: a file of an earlier format ({version}) is copied before it is "
+                        "brought forward, and the copy could not be made.",
+                        kind=told.kind,
+                    ) from problem
             migrate(connection, options.steps, deadline)
             if header.is_wal:
                 with contextlib.suppress(sqlite3.OperationalError):  # someone reads: a later checkpoint does it
                     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return _settle_journal(connection, path, deadline, wants_wal=wants_wal)
-
-
-def _back_up(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    try:
-        back_up(connection, path, version)
-    except (sqlite3.Error, OSError) as problem:
-        told = store_error(problem, path)
-        raise StoreError(
-            f"{told} Nothing was changed: a file of an earlier format ({version}) is copied before it is brought "
-            f"forward, and the copy could not be made. It needs {path.stat().st_size / 1e6:.1f} MB.",
-            kind=told.kind,
-        ) from problem
 
 
 def _settle_journal(connection: sqlite3.Connection, path: Path, deadline: float, *, wants_wal: bool) -> str:

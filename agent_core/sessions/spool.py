@@ -187,12 +187,12 @@ _OF_TURN = ("id", "session_id", "began_at", "number", "messages", "visible", "co
 @functools.cache
 def _types() -> Mapping[str, type]:
     # What commands and tools change is loaded with the first tool call.
-    from agent_core.sessions.checkpoints import writer  # noqa: PLC0415
+    from agent_core.sessions.checkpoints import versions  # noqa: PLC0415
 
     kinds = (
         *(ops.CreateSession, ops.BeginTurn, ops.AddMessage, ops.AddEvents, ops.Withdraw, ops.AddCompaction),
         *(ops.CloseTurn, ops.TellLeft, ops.LeaveOut, ops.Keep, ops.NameSession, ops.KeepNews, ops.DropNews),
-        *(ops.KeepTask, writer.CallOfTurn, writer.NoteChanges, writer.EndCommand, writer.TakeBackChanges),
+        *(ops.KeepTask, versions.CallOfTurn, versions.NoteChanges, versions.EndCommand, versions.TakeBackChanges),
         *(NewSession, PackedMessage, PackedCompaction, Compaction, PackedState, KeptState, TodoItem),
         *(Spent, Certain, Usage, News, TaskInfo, JournalRow, Change, FileState),
     )

@@ -16,7 +16,7 @@ from agent_core.messages import Message
 from agent_core.sessions.database import Database
 from agent_core.sessions.housekeeping import Housekeeper, Job, Rhythm
 from agent_core.sessions.journal import TurnJournal
-from agent_core.sessions.leases import ProcessIdentity, read_holder, renew
+from agent_core.sessions.leases import read_holder, renew, this_process
 from agent_core.sessions.operations import (
     AddCompaction,
     AddMessage,
@@ -32,15 +32,16 @@ from agent_core.sessions.operations import (
     TellLeft,
     Withdraw,
 )
-from agent_core.sessions.prompts_left import read_answer_left, read_prompts_left
-from agent_core.sessions.records import SUB_AGENT, KeptState, NewSession, PromptLeft
+from agent_core.sessions.records import SUB_AGENT, Holder, KeptState, NewSession, PromptLeft
 from agent_core.sessions.rows import (
     packed,
     packed_compaction,
     packed_state,
+    read_answer_left,
     read_bodies,
     read_compaction,
     read_news,
+    read_prompts_left,
     read_state,
     read_tasks,
     unpack_message,
@@ -156,7 +157,7 @@ class SessionStore:
     def __init__(
         self,
         database: Database,
-        identity: ProcessIdentity | None = None,
+        identity: Holder | None = None,
         *,
         idle_jobs: Sequence[Job] = (),
         rhythm: Rhythm | None = None,
@@ -166,7 +167,7 @@ class SessionStore:
         self._database = database
         self._rhythm = rhythm or Rhythm()
         self._clock = clock
-        self.identity = identity or ProcessIdentity.current(beats=may_be_shared(database.path.parent))
+        self.identity = identity or this_process(beats=may_be_shared(database.path.parent))
         self._journals = Journals(database.clock)
         self._queue = WriteQueue(database, self.identity, self._rhythm, clock, self._wake)
         self._lock = threading.Lock()

@@ -58,17 +58,7 @@ def busy_error(path: Path, seconds: float) -> StoreError:
     """The error for a database that stayed locked for `seconds`."""
     return StoreError(
         f"{path} has been locked for {seconds:.3g} s: another program holds it (a backup, a database browser, or "
-        "another hermes-acp that hangs). Try again, or end that program.",
-        kind="busy",
-    )
-
-
-def crowded_error(path: Path, seconds: float) -> StoreError:
-    """The error for a database that other threads of this process used for `seconds`, or waited for."""
-    return StoreError(
-        f"{path} could not be written to for {seconds:.3g} s: other work of this program wrote to it, or waited for "
-        "it, all that time. Try again. If that does not help, the disk hangs, or another program holds the file (a "
-        "backup, a database browser).",
+        "another hermes-acp that hangs), or other work of this one takes long. Try again, or end that program.",
         kind="busy",
     )
 

@@ -26,6 +26,7 @@ from agent_core.sessions.operations import (
     TellLeft,
     drop_empty_turns,
 )
+from agent_core.sessions.records import Holder
 from agent_core.sessions.rows import DELETING
 from agent_core.sessions.schema import OpenFile
 from agent_core.sessions.spool import Spool, Spooled
@@ -175,7 +176,7 @@ class WriteQueue:
     def __init__(
         self,
         database: Database,
-        identity: leases.ProcessIdentity,
+        identity: Holder,
         rhythm: Rhythm,
         clock: Callable[[], float],
         wake: Callable[[float], None],

@@ -88,7 +88,7 @@ STORE = {
 FILES = {
     "files: what was there is kept, without its name": _at("an edit", "os.replace", caller=f"{_CHECKPOINTS}.blobs"),
     "files: what was there is kept": _at("an edit", "os.replace", "after", caller=f"{_CHECKPOINTS}.blobs"),
-    "files: the change is noted, not committed": _at("an edit", f"{_CHECKPOINTS}.writer:add_changes", "after"),
+    "files: the change is noted, not committed": _at("an edit", f"{_CHECKPOINTS}.versions:add_changes", "after"),
     "files: the temporary file is there": _at("an edit", f"{_REPLACING}:_write_temporary", "after"),
     "files: after the rename": _at("an edit", "os.replace", "after", caller=_REPLACING),
     "files: a new file's temporary file": _at("a new file", f"{_REPLACING}:_write_temporary", "after"),
@@ -97,7 +97,7 @@ FILES = {
     "files: all but the last of several": _at("a patch", "os.unlink", path="README.md"),
     "files: after the last of several": _at("a patch", "os.unlink", "after", path="README.md"),
     "files: a long output is being saved": _half("a long output", "os.write", 2, path="outputs"),
-    "files: a command has ended": _at("a command", f"{_CHECKPOINTS}.writer:CallHistory._finish"),
+    "files: a command has ended": _at("a command", f"{_CHECKPOINTS}.versions:CallHistory._finish"),
     "undo: it has begun": _at("an undo", f"{_CHECKPOINTS}.undo:_Run._begin", "after"),
     "undo: a change is noted, the file not yet back": _at("an undo", f"{_CHECKPOINTS}.undo:_Run._keep_now", "after"),
     "undo: before a file gets its name": _at("an undo", "os.replace", caller=_REPLACING),

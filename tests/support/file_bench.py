@@ -12,8 +12,7 @@ from pathlib import Path
 from agent_core.messages import Message, assistant_message, user_message
 from agent_core.sessions.checkpoints.blobs import BlobStore
 from agent_core.sessions.checkpoints.undo import FileStep, Rewinder, RewindReport
-from agent_core.sessions.checkpoints.versions import FileVersions, VersionLimits
-from agent_core.sessions.checkpoints.writer import CallHistory
+from agent_core.sessions.checkpoints.versions import CallHistory, FileVersions, VersionLimits
 from agent_core.sessions.database import Database, pack
 from agent_core.sessions.store import SessionStore
 from tools.environments.local_files import LocalFileSystem

@@ -12,7 +12,7 @@ from typing import Any
 from agent_core.errors import StoreError
 from agent_core.sessions.database import Database
 from agent_core.sessions.housekeeping import Rhythm
-from agent_core.sessions.leases import ProcessIdentity
+from agent_core.sessions.records import Holder
 from agent_core.sessions.store import SessionStore
 from tests.support.clock import Clock
 
@@ -60,7 +60,7 @@ class Desk:
         self.database = FailingDatabase(self.path, clock=self.time)
         self.store = self.another_store()
 
-    def another_store(self, identity: ProcessIdentity | None = None) -> SessionStore:
+    def another_store(self, identity: Holder | None = None) -> SessionStore:
         """One more on the same database, as another process would have it."""
         return SessionStore(
             self.database,

@@ -140,10 +140,10 @@ _HOLD = f"""
 import sys
 from pathlib import Path
 from agent_core.sessions.database import Database
-from agent_core.sessions.leases import ProcessIdentity, {claim.__name__}
+from agent_core.sessions.leases import this_process, {claim.__name__}
 database = Database(Path(sys.argv[1]))
 with database.write() as connection:
-    claim(connection, sys.argv[2], ProcessIdentity.current("another program"), 1e12)
+    claim(connection, sys.argv[2], this_process("another program"), 1e12)
 print("held", flush=True)
 sys.stdin.read()
 """

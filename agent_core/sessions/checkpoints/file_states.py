@@ -9,7 +9,7 @@ import stat
 from collections.abc import Sequence
 from io import BufferedReader
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import quote, unquote_to_bytes
 
 from tools.environments.atomic_writes import Spot
@@ -48,16 +48,6 @@ def settled(path: Path) -> Path:
 def shown_path(path: Path) -> str:
     """`path` for a person: one line, bytes that are no text as question marks."""
     return os.fsencode(path).decode(errors="replace").replace("\n", "\\n")
-
-
-def missing_folders(path: Path) -> list[Path]:
-    """The directories that must be made before `path` can be, outermost first."""
-    missing: list[Path] = []
-    for folder in path.parents:
-        if folder.exists():
-            break
-        missing.append(folder)
-    return missing[::-1]
 
 
 # What is at a path now, told so that it can be compared with what was there earlier.
@@ -234,6 +224,16 @@ def folder_made(path: Path) -> Change:
     return Change(path, NOTHING, FileState(FOLDER))
 
 
+def missing_folders(path: Path) -> list[Change]:
+    """The directories that must be made before `path` can be, outermost first."""
+    missing: list[Path] = []
+    for folder in path.parents:
+        if folder.exists():
+            break
+        missing.append(folder)
+    return [folder_made(folder) for folder in reversed(missing)]
+
+
 def folder_changed(path: Path, before: int | None, after: int | None) -> Change:
     """The change of a directory's permissions; None: it was not there, or is not there any more."""
     was, now = (NOTHING if mode is None else FileState(FOLDER, mode) for mode in (before, after))
@@ -248,30 +248,17 @@ def turn_number(connection: sqlite3.Connection, session_id: str, turn_id: str) -
     return None if row is None else int(row[0])
 
 
-def add_changes(connection: sqlite3.Connection, cause: Cause, changes: Sequence[Change], now: float) -> list[int]:
-    """Insert a row for each change; their ids, in order."""
-    ids: list[int] = []
-    for change in changes:
-        cursor = connection.execute(
-            "INSERT INTO file_versions (session_id, turn, call_id, path, origin, before_hash, before_mode,"
-            " after_hash, after_mode, lost, rewind_id, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                cause.session_id,
-                cause.turn,
-                cause.call_id,
-                stored_path(change.path),
-                cause.origin,
-                change.before.hash,
-                change.before.mode,
-                change.after.hash,
-                change.after.mode,
-                change.lost,
-                cause.rewind_id,
-                now,
-            ),
-        )
-        ids.append(cursor.lastrowid or 0)
-    return ids
+def add_changes(connection: sqlite3.Connection, cause: Cause, changes: Sequence[Change], now: float) -> None:
+    """Insert a row for each change."""
+    by = (cause.session_id, cause.turn, cause.call_id, cause.origin, cause.rewind_id, now)
+    connection.executemany(
+        "INSERT INTO file_versions (session_id, turn, call_id, origin, rewind_id, created_at, path, before_hash,"
+        " before_mode, after_hash, after_mode, lost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (*by, stored_path(one.path), one.before.hash, one.before.mode, one.after.hash, one.after.mode, one.lost)
+            for one in changes
+        ],
+    )
 
 
 def noted_rows(
@@ -283,14 +270,6 @@ def noted_rows(
         (session_id, turn, call_id, at),
     )
     return {path_from(path): row_id for path, row_id in rows}
-
-
-def complete_change(connection: sqlite3.Connection, row_id: int, after: FileState) -> None:
-    """Tell what the change of that row has left."""
-    connection.execute(
-        "UPDATE file_versions SET after_hash = ?, after_mode = ? WHERE id = ? AND after_hash = ?",
-        (after.hash, after.mode, row_id, UNKNOWN),
-    )
 
 
 def remove_changes(connection: sqlite3.Connection, row_ids: Sequence[int]) -> None:
@@ -311,62 +290,41 @@ def told_elsewhere(
     return {change.path for change in changes if (change.path, change.after.hash) in told}
 
 
+_COLUMNS = "path, before_hash, before_mode, after_hash, after_mode, lost, origin"
+_OF_TURN = (
+    f"SELECT {_COLUMNS} FROM file_versions WHERE session_id = ? AND turn = ?"  # noqa: S608 - constants
+    " AND origin IN ('tool', 'command', 'found') ORDER BY id"
+)
+_BEFORE_FORK = (
+    f"SELECT {_COLUMNS} FROM sessions JOIN turns ON turns.session_id = sessions.id JOIN file_versions"  # noqa: S608
+    " ON file_versions.session_id = turns.session_id AND file_versions.turn = turns.number"
+    " WHERE root_id = (SELECT root_id FROM sessions WHERE id = ?1) AND sessions.id != ?1 AND turns.id = ?2"
+    " AND origin IN ('tool', 'command', 'found') ORDER BY file_versions.id"
+)
+_OF_REWIND = (
+    f"SELECT {_COLUMNS} FROM file_versions WHERE session_id = ? AND rewind_id = ?"  # noqa: S608 - constants
+    " AND origin = 'rewind' ORDER BY id"
+)
+
+
 def changes_of_turns(connection: sqlite3.Connection, session_id: str, turns: Sequence[int]) -> list[Change]:
     """What tools and commands changed in those turns, in order."""
-    found: list[Change] = []
-    for turn in sorted(turns):
-        rows = connection.execute(
-            f"SELECT {_COLUMNS} FROM file_versions WHERE session_id = ? AND turn = ?"  # noqa: S608 - constant
-            " AND origin IN ('tool', 'command', 'found') ORDER BY id",
-            (session_id, turn),
-        )
-        found += map(_change, rows)
-    return found
+    rows = (row for turn in sorted(turns) for row in connection.execute(_OF_TURN, (session_id, turn)))
+    return [_change(row) for row in rows]
 
 
 def changes_before_fork(connection: sqlite3.Connection, session_id: str, turn_ids: Sequence[str]) -> list[Change]:
     """What those turns changed while they were still another session's, in order."""
-    found: list[Change] = []
-    for turn_id in turn_ids:
-        rows = connection.execute(
-            f"SELECT {_COLUMNS} FROM sessions JOIN turns ON turns.session_id = sessions.id JOIN file_versions"  # noqa: S608
-            " ON file_versions.session_id = turns.session_id AND file_versions.turn = turns.number"
-            " WHERE root_id = (SELECT root_id FROM sessions WHERE id = ?1) AND sessions.id != ?1 AND turns.id = ?2"
-            " AND origin IN ('tool', 'command', 'found') ORDER BY file_versions.id",
-            (session_id, turn_id),
-        )
-        found += map(_change, rows)
-    return found
+    rows = (row for turn_id in turn_ids for row in connection.execute(_BEFORE_FORK, (session_id, turn_id)))
+    return [_change(row) for row in rows]
 
 
 def changes_of_rewind(connection: sqlite3.Connection, session_id: str, rewind_id: int) -> list[Change]:
     """What an undo changed, in order."""
-    rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM file_versions WHERE session_id = ? AND rewind_id = ?"  # noqa: S608 - constant
-        " AND origin = 'rewind' ORDER BY id",
-        (session_id, rewind_id),
-    )
-    return [_change(row) for row in rows]
+    return [_change(row) for row in connection.execute(_OF_REWIND, (session_id, rewind_id))]
 
 
-_COLUMNS = "path, before_hash, before_mode, after_hash, after_mode, lost, origin"
-
-
-def _change(row: Sequence[object]) -> Change:
+def _change(row: Sequence[Any]) -> Change:
     path, before_hash, before_mode, after_hash, after_mode, lost, origin = row
-    return Change(
-        path_from(str(path)),
-        FileState(_text(before_hash), _number(before_mode)),
-        FileState(_text(after_hash), _number(after_mode)),
-        str(lost),
-        origin in {"command", "found"},
-        origin == "found",
-    )
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) else None
+    before, after = FileState(before_hash, before_mode), FileState(after_hash, after_mode)
+    return Change(path_from(path), before, after, lost, origin in {"command", "found"}, origin == "found")

@@ -10,10 +10,9 @@ import re
 import secrets
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from agent_core.sessions.checkpoints.file_states import (
     FOLDER,
@@ -28,7 +27,7 @@ from agent_core.sessions.checkpoints.file_states import (
     sha256,
     shown_path,
 )
-from agent_core.sessions.checkpoints.writer import CallHistory
+from agent_core.sessions.checkpoints.versions import CallHistory
 from agent_core.sessions.database import Database
 from tools.environments.atomic_writes import Spot, create_at, holding, move_at, replace_at, told_as_file_error
 from tools.errors import FileAccessError, FileChanged, ToolError
@@ -171,36 +170,8 @@ def _changed(spot: Spot) -> FileChanged:
 _MARK = "@"
 
 
-class Disk(Protocol):
-    """Looks at files and brings them to a state."""
-
-    def look(self, path: Path, max_bytes: int) -> Found:
-        """What is at a path, as `file_states.look`."""
-        ...
-
-    def place(self, path: Path, seen: Found, wanted: FileState, content: bytes | None) -> None:
-        """Bring a path to a state, as the function `place`."""
-        ...
-
-    def missing_folders(self, path: Path) -> list[Path]:
-        """The directories that must be made before `path` can be, outermost first, where these are taken back too."""
-        ...
-
-    def folder(self, path: Path) -> FileState:
-        """A directory with its permissions; `NOTHING` where there is none."""
-        ...
-
-    def place_folder(self, path: Path, wanted: FileState) -> None:
-        """Make a directory if there is none, and give it these permissions.
-
-        Raises:
-            FileAccessError, OSError.
-        """
-        ...
-
-
 class LocalDisk:
-    """This machine's.
+    """Looks at files of this machine, and brings them to a state.
 
     Args:
         roots: the session's directories: nothing below one that is not there any more is made again.
@@ -210,7 +181,7 @@ class LocalDisk:
         self._roots = roots
 
     def look(self, path: Path, max_bytes: int) -> Found:
-        """What is there."""
+        """What is there, as `file_states.look`."""
         if (where := machine_of(path)) and not path.exists():
             return Found("other", problem=f"it is on {where}, where the session does not work now")
         if (root := missing_root(path, self._roots)) is not None:
@@ -218,15 +189,15 @@ class LocalDisk:
         return look(path, max_bytes)
 
     def place(self, path: Path, seen: Found, wanted: FileState, content: bytes | None) -> None:
-        """Bring it to a state."""
+        """Bring it to a state, as the function `place`."""
         place(path, seen, wanted, content)
 
-    def missing_folders(self, path: Path) -> list[Path]:
-        """Those that are made with it."""
+    def missing_folders(self, path: Path) -> list[Change]:
+        """The directories that are made on the way to it."""
         return missing_folders(path)
 
     def folder(self, path: Path) -> FileState:
-        """The directory."""
+        """A directory with its permissions; `NOTHING` where there is none."""
         try:
             mode = path.lstat().st_mode
         except OSError:
@@ -234,7 +205,7 @@ class LocalDisk:
         return FileState(FOLDER, stat.S_IMODE(mode)) if stat.S_ISDIR(mode) else NOTHING
 
     def place_folder(self, path: Path, wanted: FileState) -> None:
-        """Make it, or give it these permissions."""
+        """Make a directory if there is none, and give it these permissions. Raises FileAccessError, OSError."""
         if (root := missing_root(path, self._roots)) is not None:
             raise FileAccessError(f"the session's directory {root} is not there any more: moved or deleted")
         place_folder(path, wanted.mode)
@@ -296,11 +267,11 @@ class FarDisk:
         except ToolError as problem:
             raise FileAccessError(str(problem)) from problem
 
-    def missing_folders(self, path: Path) -> list[Path]:  # noqa: ARG002 - as the port has it
+    def missing_folders(self, path: Path) -> list[Change]:  # noqa: ARG002 - as on this machine
         """None: directories there stay."""
         return []
 
-    def folder(self, path: Path) -> FileState:  # noqa: ARG002 - as the port has it
+    def folder(self, path: Path) -> FileState:  # noqa: ARG002 - as on this machine
         """Nobody looks at directories there."""
         return NOTHING
 
@@ -311,6 +282,10 @@ class FarDisk:
             OSError: always.
         """
         raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP), str(path))
+
+
+Disk = LocalDisk | FarDisk
+"""Where a session's files are."""
 
 
 def stored_far(where: str, path: Path) -> Path:
@@ -391,17 +366,15 @@ class FarHistory:
         left = NOTHING if after is None else FileState(sha256(after), mode)
         if before is None:
             return self._rows.note("tool", [Change(stored, NOTHING, left)])
-        kept = self._rows.keeper.keep(stored, before, mode)
-        change = Change(stored, kept.state, left, kept.lost)
+        was, lost = self._rows.versions.keep(stored, before, mode)
+        change = Change(stored, was, left, lost)
         take_back = self._rows.note("tool", [change])
         self._rows.make_sure(change, before)
         return take_back
 
 
 # Files that a process was writing when it was killed, or had no more time to end, beside the one that it would have
-# replaced: nobody else takes them away.
-# A file is put in its place by a rename, so the half-written one has a name of its own, for a moment. The directory
-# is known: what a file was is noted before it is changed.
+# replaced. The directory is known: what a file was is noted before it is changed.
 
 log = logging.getLogger(__name__)
 
@@ -411,45 +384,29 @@ _MOST = 2_000
 # A turn that was given up has ended, but its worker may have gone on as long as the process.
 # An undo has no end of its own in these rows: those of all are looked at.
 _CHANGED = """
-SELECT path FROM file_versions WHERE created_at > ?1 AND (?3 = '' OR session_id = ?3)
-    AND (rewind_id IS NOT NULL OR EXISTS (SELECT 1 FROM turns
-    WHERE turns.session_id = file_versions.session_id AND number = turn
-    AND (ended_at IS NULL OR outcome = '')))
-GROUP BY path ORDER BY max(id) DESC LIMIT ?2
+SELECT path FROM file_versions WHERE created_at > ? AND (rewind_id IS NOT NULL OR EXISTS (SELECT 1 FROM turns
+    WHERE turns.session_id = file_versions.session_id AND number = turn AND (ended_at IS NULL OR outcome = '')))
+GROUP BY path ORDER BY max(id) DESC LIMIT ?
 """
 
 
-def may_be_in(database: Database, session_id: str = "") -> AbstractSet[Path]:
-    """The directories where turns that did not end or were given up, and undos, have changed files in a week.
+def drop_half_written(database: Database, before: float) -> int:
+    """Remove them where turns that did not end or were given up, and undos, have changed files in a week; how many.
 
     Args:
-        session_id: whose turns; '' for all.
+        before: seconds since the epoch; a file that was touched since may be a living process's.
 
     Raises:
         StoreError: the database cannot be read.
     """
-    since = database.clock() - _LOOKED_BACK
     with database.read() as connection:
-        rows = connection.execute(_CHANGED, (since, _MOST, session_id)).fetchall()
-    return {path_from(path).parent for (path,) in rows}
-
-
-def drop_half_written(folders: AbstractSet[Path], before: float) -> int:
-    """Remove them from directories; how many.
-
-    Args:
-        before: seconds since the epoch; a file that was touched since may be a living process's.
-    """
-    return sum(_drop_in(folder, before) for folder in folders)
-
-
-def _drop_in(folder: Path, before: float) -> int:
+        rows = connection.execute(_CHANGED, (database.clock() - _LOOKED_BACK, _MOST)).fetchall()
     dropped = 0
-    # A directory may be gone, or another's by now: what cannot be looked at is left.
-    with contextlib.suppress(OSError):
-        for name in os.listdir(folder):  # noqa: PTH208 - names are wanted
-            if _NAME.fullmatch(name):
-                dropped += _drop(folder / name, before)
+    for folder in {path_from(path).parent for (path,) in rows}:
+        # A directory may be gone, or another's by now: what cannot be looked at is left.
+        with contextlib.suppress(OSError):
+            names = [name for name in os.listdir(folder) if _NAME.fullmatch(name)]  # noqa: PTH208 - names are wanted
+            dropped += sum(_drop(folder / name, before) for name in names)
     return dropped
 
 

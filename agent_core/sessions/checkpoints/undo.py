@@ -11,7 +11,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import field, replace
 from pathlib import Path
 from sqlite3 import Connection
-from typing import Any
 
 from agent_core.errors import HermesError, RequestError, StoreError, UnknownSession
 from agent_core.messages import said_in, text_of
@@ -28,7 +27,6 @@ from agent_core.sessions.checkpoints.file_states import (
     changes_before_fork,
     changes_of_rewind,
     changes_of_turns,
-    folder_made,
 )
 from agent_core.sessions.checkpoints.restore import LOCAL_DISK, Disk
 from agent_core.sessions.checkpoints.undo_plan import (
@@ -47,9 +45,8 @@ from agent_core.sessions.checkpoints.undo_plan import (
     trails_of,
 )
 from agent_core.sessions.database import Database, unpack
-from agent_core.sessions.prompts_left import said_first
 from agent_core.sessions.records import COMPACTED, RESET, TurnRecord
-from agent_core.sessions.rows import IN_HISTORY
+from agent_core.sessions.rows import IN_HISTORY, TURN_COLUMNS, said_first, turn_from
 from tools.errors import FileAccessError, FileChanged
 from tools.light_dataclass import dataclass
 
@@ -65,7 +62,7 @@ _IN_EFFECT, _TAKEN_BACK, _UNFINISHED = 0, 1, 2
 _PROMPT_CHARS = 200
 _TYPED: dict[str | None, str] = {RESET: "/reset", COMPACTED: "/compact"}
 _AMONG = "IN (SELECT value FROM json_each(?))"
-_TURN = "SELECT number, id, began_at, ended_at, outcome, note, undone FROM turns"
+_TURN = f"SELECT {TURN_COLUMNS} FROM turns"  # noqa: S608 - a constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,7 @@ def turns_to_undo(connection: sqlite3.Connection, session_id: str, count: int) -
         f"{_TURN} WHERE session_id = ? AND undone = 0 AND outcome IS NOT 'command' ORDER BY number DESC LIMIT ?",
         (session_id, count),
     )
-    return [_turn(row) for row in rows]
+    return [turn_from(row) for row in rows]
 
 
 def rewind_to_redo(connection: sqlite3.Connection, session_id: str) -> Rewind:
@@ -123,7 +120,7 @@ def turns_of_rewind(connection: sqlite3.Connection, session_id: str, rewind: Rew
         " AND turns.number BETWEEN first_turn AND last_turn) ORDER BY number DESC",
         (session_id, rewind.first, rewind.last, _IN_EFFECT, rewind.id),
     )
-    return [_turn(row) for row in rows]
+    return [turn_from(row) for row in rows]
 
 
 def with_prompts(
@@ -211,11 +208,6 @@ def _settle(connection: sqlite3.Connection, session_id: str, rewind_id: int, sta
 
 def _numbers(turns: Sequence[TurnRecord]) -> str:
     return json.dumps([turn.number for turn in turns])
-
-
-def _turn(row: Sequence[Any]) -> TurnRecord:
-    number, turn_id, began_at, ended_at, outcome, note, undone = row
-    return TurnRecord(number, turn_id, began_at, ended_at, outcome, note, bool(undone))
 
 
 def _first_line(body: str | bytes) -> str | None:
@@ -360,7 +352,7 @@ class _Run:
             if now.hash is not None and path not in missing and now != trail.left:
                 self._kept.append(FileOutcome(path, "chmod", "someone else has changed its permissions since"))
                 return
-            self._note([*map(folder_made, self.disk.missing_folders(path)), Change(path, now, wanted, NO_CONTENT)])
+            self._note([*self.disk.missing_folders(path), Change(path, now, wanted, NO_CONTENT)])
             self.disk.place_folder(path, wanted)
         except (StoreError, FileAccessError, OSError) as problem:
             self._failed.append(FileOutcome(path, "nothing", _told(problem)))
@@ -382,11 +374,8 @@ class _Run:
         lost = "" if found.content is not None or found.state.hash is None else f"too large ({found.size:,} bytes)"
         if found.content is not None:
             self.blobs.put(found.content)
-        changes = (
-            [folder_made(folder) for folder in self.disk.missing_folders(path)] if wanted.hash is not None else []
-        )
-        changes.append(Change(path, found.state, wanted, lost))
-        self._note(changes)
+        folders = [] if wanted.hash is None else self.disk.missing_folders(path)
+        self._note([*folders, Change(path, found.state, wanted, lost)])
         if found.content is not None and not self.blobs.has(found.state.hash or ""):
             self.blobs.put(found.content)
         return lost

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import field, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal
@@ -160,47 +160,33 @@ class RewindReport:
 # How a rewind would change a file, shown before it does: a short diff, or sizes where there are no lines.
 
 _DIFF_CHARS = 4_000
-_ALL_CHARS = 100_000
+_MOST_DIFFS = 50
 _COMPARED_BYTES = 200_000
 
 
-@dataclass(slots=True)
-class Previews:
-    """Adds sizes and previews to the steps of one plan; together they stay within bounds."""
+def _with_preview(step: FileStep, found: Found, blobs: BlobStore, *, with_diff: bool) -> FileStep:
+    """`step` with what is to be seen of it.
 
-    blobs: BlobStore
-    _left: int = field(default=_ALL_CHARS)
-
-    def added(self, step: FileStep, found: Found) -> FileStep:
-        """`step` with what is to be seen of it.
-
-        Raises:
-            StoreError: what the file was cannot be read.
-        """
-        wanted = step.trail.wanted
-        if step.action == "delete":
-            return replace(step, preview=f"is deleted ({found.size:,} bytes)")
-        if step.action == "chmod":
-            return replace(
-                step,
-                size_then=step.size_now,
-                preview=f"permissions {_octal(found.state.mode)} → {_octal(wanted.mode)}",
-            )
-        then = self.blobs.get(wanted.hash or "")
-        return replace(step, size_then=len(then), preview=self._preview(found, then, is_link=wanted.is_link))
-
-    def _preview(self, found: Found, then: bytes, *, is_link: bool) -> str:
-        if is_link:
-            return f"becomes a link to {then.decode(errors='replace')}"
-        if found.kind not in {"file", "link"}:
-            return f"comes back ({len(then):,} bytes)"
-        sizes = f"{found.size:,} bytes → {len(then):,} bytes"
+    Raises:
+        StoreError: what the file was cannot be read.
+    """
+    wanted = step.trail.wanted
+    if step.action == "delete":
+        return replace(step, preview=f"is deleted ({found.size:,} bytes)")
+    if step.action == "chmod":
+        shown = f"permissions {_octal(found.state.mode)} → {_octal(wanted.mode)}"
+        return replace(step, size_then=step.size_now, preview=shown)
+    then = blobs.get(wanted.hash or "")
+    if wanted.is_link:
+        shown = f"becomes a link to {then.decode(errors='replace')}"
+    elif found.kind not in {"file", "link"}:
+        shown = f"comes back ({len(then):,} bytes)"
+    else:
+        shown = f"{found.size:,} bytes → {len(then):,} bytes"
         old, new = _lines(found.content), _lines(then)
-        if found.kind == "link" or old is None or new is None or self._left <= 0:
-            return sizes
-        diff = compact_diff(old, new, _DIFF_CHARS) or sizes
-        self._left -= len(diff)
-        return diff
+        if with_diff and found.kind == "file" and old is not None and new is not None:
+            shown = compact_diff(old, new, _DIFF_CHARS) or shown
+    return replace(step, size_then=len(then), preview=shown)
 
 
 def _lines(content: bytes | None) -> str | None:
@@ -269,12 +255,10 @@ def folders_of(changes: Iterable[Change]) -> tuple[FolderTrail, ...]:
 def not_taken_back(changes: Iterable[Change], disk: Disk = LOCAL_DISK) -> tuple[FileStep, ...]:
     """What turns have left that were another session's when they ran: that is told and stays."""
     trails = [replace(trail, lost=_BEFORE_FORK) for trail in trails_of(changes)]
-    steps = (_step_left(trail, judge(trail, disk.look(trail.path, 0))) for trail in trails)
-    return tuple(step for step in steps if step.state != "already")
-
-
-def _step_left(trail: Trail, verdict: Verdict) -> FileStep:
-    return FileStep(trail, verdict.action, verdict.state, verdict.reason)
+    judged = ((trail, judge(trail, disk.look(trail.path, 0))) for trail in trails)
+    return tuple(
+        FileStep(trail, made.action, made.state, made.reason) for trail, made in judged if made.state != "already"
+    )
 
 
 def steps_of(
@@ -288,7 +272,6 @@ def steps_of(
     """
     going = sorted((one for one in trails if one.wanted.hash is None), key=_depth, reverse=True)
     coming = sorted((one for one in trails if one.wanted.hash is not None), key=lambda one: one.path)
-    previews = Previews(blobs)
     steps: list[FileStep] = []
     cleared: set[Path] = set()
     for trail in (*going, *coming):
@@ -296,7 +279,7 @@ def steps_of(
         verdict = judge(trail, found, cleared)
         if verdict.action == "delete" and verdict.state in {"clean", "found"}:
             cleared.add(trail.path)
-        steps.append(_step(trail, found, verdict, previews))
+        steps.append(_step(trail, found, verdict, blobs, with_diff=len(steps) < _MOST_DIFFS))
     return tuple(steps)
 
 
@@ -383,13 +366,13 @@ def _gives_way(folder: Path, cleared: AbstractSet[Path]) -> bool:
     return True
 
 
-def _step(trail: Trail, found: Found, verdict: Verdict, previews: Previews) -> FileStep:
+def _step(trail: Trail, found: Found, verdict: Verdict, blobs: BlobStore, *, with_diff: bool) -> FileStep:
     size = None if found.kind in {"nothing", "blocked", "directory"} else found.size
     step = FileStep(trail, verdict.action, verdict.state, verdict.reason, size)
     if verdict.action == "nothing":
         return step
     try:
-        return previews.added(step, found)
+        return _with_preview(step, found, blobs, with_diff=with_diff)
     except StoreError as problem:
         return replace(step, action="nothing", state="lost", reason=str(problem))
 

@@ -10,12 +10,12 @@ from agent_core.errors import RequestError, SessionInUse, UnknownSession
 from agent_core.providers.base import Usage
 from agent_core.providers.pricing import Spent
 from agent_core.sessions.archive import SessionArchive
-from agent_core.sessions.leases import ProcessIdentity
+from agent_core.sessions.leases import this_process
 from agent_core.sessions.records import KeptState, NewSession
 from agent_core.sessions.rows import packed_state, read_state, write_state
 from tests.support.stored_sessions import add_talk, create, held_elsewhere, undo_turn
 
-OWN = ProcessIdentity.current()
+OWN = this_process()
 NEW = NewSession("s1", "/srv/a", ("/srv/b", "/srv/ü"), "prompt", "plan", "offline:m", {"thinking": "high"})
 
 

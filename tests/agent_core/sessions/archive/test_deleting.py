@@ -11,7 +11,7 @@ from agent_core.errors import SessionInUse, UnknownSession
 from agent_core.messages import user_message
 from agent_core.sessions.archive import SessionArchive, finish_deletes
 from agent_core.sessions.database import Database
-from agent_core.sessions.leases import ProcessIdentity, claim
+from agent_core.sessions.leases import claim, this_process
 from agent_core.sessions.records import KeptState, NewSession
 from agent_core.sessions.rows import packed_state, write_state
 from agent_core.sessions.search_index import index_pending
@@ -100,7 +100,7 @@ def assert_out_of_view(archive, session_id):
     with pytest.raises(UnknownSession):
         archive.fork(session_id, NewSession("fork-of-deleted", "/srv"))
     with pytest.raises(UnknownSession):
-        archive.update(session_id, ProcessIdentity.current(), mode="plan")
+        archive.update(session_id, this_process(), mode="plan")
 
 
 def test_nothing_is_left_of_a_deleted_session_and_all_of_the_others(database):
@@ -164,7 +164,7 @@ def test_a_session_that_another_living_process_holds_is_not_deleted(database):
 def test_a_session_that_this_process_holds_can_be_deleted(database):
     archive = full_session(database, "mine")
     with database.write() as connection:
-        claim(connection, "mine", ProcessIdentity.current(), database.clock())
+        claim(connection, "mine", this_process(), database.clock())
     assert archive.delete("mine") is True
 
 

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import os
-import time
-from contextlib import closing
 
 import pytest
 
-from agent_core.home import Home
-from agent_core.sessions.checkpoints.restore import drop_half_written, may_be_in
-from agent_core.sessions.library import SessionLibrary
-from tests.support.file_bench import SESSION
+from agent_core.sessions.checkpoints.restore import drop_half_written
 
 NAME = ".hermes-0123456789ab.tmp"
 
@@ -28,7 +23,7 @@ def test_where_a_turn_that_broke_off_has_written_it_goes(bench):
     bench.begin()
     bench.write("a/file", b"whole")
     left, elsewhere = half_written(bench, f"a/{NAME}"), half_written(bench, f"b/{NAME}")
-    assert drop_half_written(may_be_in(bench.database), bench.now) == 1
+    assert drop_half_written(bench.database, bench.now) == 1
     assert (left.exists(), elsewhere.exists()) == (False, True)
     assert bench.path("a/file").read_bytes() == b"whole"
 
@@ -40,7 +35,7 @@ def test_where_a_turn_has_written_that_was_given_up_it_goes(bench, outcome, drop
     with bench.database.write() as connection:
         connection.execute("UPDATE turns SET ended_at = 1, outcome = ?", (outcome,))
     half_written(bench, NAME)
-    assert drop_half_written(may_be_in(bench.database), bench.now) == dropped
+    assert drop_half_written(bench.database, bench.now) == dropped
 
 
 def test_where_an_undo_has_written_it_goes_too(bench):
@@ -49,9 +44,9 @@ def test_where_an_undo_has_written_it_goes_too(bench):
     with bench.database.write() as connection:
         connection.execute("UPDATE turns SET ended_at = 1")
     left = half_written(bench, NAME)
-    assert drop_half_written(may_be_in(bench.database), bench.now) == 0
+    assert drop_half_written(bench.database, bench.now) == 0
     bench.undo()
-    assert drop_half_written(may_be_in(bench.database), bench.now) == 1
+    assert drop_half_written(bench.database, bench.now) == 1
     assert not left.exists()
 
 
@@ -59,7 +54,7 @@ def test_what_is_young_or_has_another_name_stays(bench):
     bench.begin()
     bench.write("file", b"whole")
     young, others = half_written(bench, NAME, age=-1), half_written(bench, ".hermes-mine.tmp")
-    assert drop_half_written(may_be_in(bench.database), bench.now) == 0
+    assert drop_half_written(bench.database, bench.now) == 0
     assert young.exists()
     assert others.exists()
 
@@ -69,23 +64,4 @@ def test_a_directory_that_is_gone_is_passed_over(bench):
     bench.write("a/file", b"whole")
     bench.path("a/file").unlink()
     bench.path("a").rmdir()
-    assert drop_half_written(may_be_in(bench.database), bench.now) == 0
-
-
-def test_of_one_session_it_is_known_where_that_has_written(bench):
-    bench.begin()
-    bench.write("a/file", b"whole")
-    assert may_be_in(bench.database, "another") == set()
-    assert bench.path("a") in may_be_in(bench.database, SESSION)
-
-
-def test_a_session_that_is_deleted_takes_what_it_was_writing_when_it_was_killed_with_it(bench):
-    bench.begin()
-    bench.write("a/file", b"whole")
-    left, young = half_written(bench, f"a/{NAME}"), half_written(bench, ".hermes-0123456789ac.tmp")
-    os.utime(left, (time.time() - 60, time.time() - 60))
-    os.utime(young)
-    library = SessionLibrary(Home(bench.home))
-    with closing(library):
-        assert library.delete(SESSION)
-    assert (left.exists(), young.exists()) == (False, True)
+    assert drop_half_written(bench.database, bench.now) == 0

@@ -42,5 +42,5 @@ def test_a_settled_path_resolves_its_directories_and_not_itself(tmp_path):
 
 
 def test_missing_folders_are_told_outermost_first(tmp_path):
-    assert missing_folders(tmp_path / "a" / "b" / "c") == [tmp_path / "a", tmp_path / "a" / "b"]
+    assert [one.path for one in missing_folders(tmp_path / "a" / "b" / "c")] == [tmp_path / "a", tmp_path / "a" / "b"]
     assert missing_folders(tmp_path / "c") == []

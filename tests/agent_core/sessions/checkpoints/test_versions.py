@@ -13,8 +13,7 @@ import pytest
 
 from agent_core.errors import StoreError
 from agent_core.sessions.checkpoints.file_states import Change, FileState, sha256
-from agent_core.sessions.checkpoints.versions import VersionLimits
-from agent_core.sessions.checkpoints.writer import CallOfTurn, NoteChanges
+from agent_core.sessions.checkpoints.versions import CallOfTurn, NoteChanges, VersionLimits
 from agent_core.sessions.schema import files_of
 from tests.support.file_bench import SESSION, FileBench
 from tools.ports import CommandSpec

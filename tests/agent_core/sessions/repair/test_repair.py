@@ -7,13 +7,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
 from agent_core.errors import StoreError
 from agent_core.sessions.database import Database
-from agent_core.sessions.leases import ProcessIdentity
+from agent_core.sessions.leases import this_process
 from agent_core.sessions.repair import examine, repair
 from agent_core.sessions.schema import known_migrations
 from tests.support.filled_database import counted, damage, fill, overwrite, pages_of
@@ -320,7 +320,7 @@ def test_a_search_index_that_cannot_be_opened_is_made_anew_in_place(path, record
 
 
 def test_the_search_index_is_not_examined_while_sessions_are_in_use(path):
-    holder = ProcessIdentity.current("hermes-acp").holder(NOW + 60)
+    holder = replace(this_process(), until=NOW + 60)
     with plain(path) as connection:
         connection.execute("INSERT INTO messages_fts (messages_fts) VALUES ('delete-all')")
         connection.execute(
@@ -400,7 +400,7 @@ def test_a_newer_and_another_programs_file_are_not_touched(path, foreign):
 
 
 def test_while_a_living_process_prompts_a_session_the_file_is_not_replaced(path):
-    holder = ProcessIdentity.current("hermes-acp").holder(NOW + 60)
+    holder = replace(this_process(), until=NOW + 60)
     facts = asdict(holder)
     with plain(path) as connection:
         connection.execute(

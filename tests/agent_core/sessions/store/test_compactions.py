@@ -13,8 +13,7 @@ from agent_core.messages import assistant_message, user_message
 from agent_core.sessions.archive import SessionArchive
 from agent_core.sessions.checkpoints.blobs import BlobStore
 from agent_core.sessions.checkpoints.undo import Rewinder
-from agent_core.sessions.leases import ProcessIdentity
-from agent_core.sessions.records import COMMAND, COMPACTED, RESET, NewSession
+from agent_core.sessions.records import COMMAND, COMPACTED, RESET, Holder, NewSession
 from agent_core.sessions.salvage import salvage
 from tests.support.session_database import Desk
 
@@ -199,7 +198,7 @@ def test_a_commit_of_unknown_outcome_is_not_repeated(desk):
 def test_another_process_goes_on_from_it(desk):
     talk(desk, "t1", ONE)
     desk.store.release("s")
-    other = desk.another_store(ProcessIdentity("other", "host", 1, "", "hermes-acp"))
+    other = desk.another_store(Holder("other", "host", 1, "", "hermes-acp"))
     made = other.compaction("s")
     assert made == ONE
     other.close()

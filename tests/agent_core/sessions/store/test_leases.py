@@ -17,8 +17,8 @@ import pytest
 from agent_core.errors import SessionInUse, StoreError
 from agent_core.messages import user_message
 from agent_core.sessions import leases
-from agent_core.sessions.leases import ProcessIdentity, holder_of, is_alive
-from agent_core.sessions.records import KeptState
+from agent_core.sessions.leases import holder_of, is_alive, this_process
+from agent_core.sessions.records import Holder, KeptState
 from agent_core.sessions.store import PATIENCE
 from tests.support.each import each
 from tests.support.session_database import Desk
@@ -37,24 +37,24 @@ def sleeper():
     process.communicate()
 
 
-def identity_of(pid: int) -> ProcessIdentity:
+def identity_of(pid: int) -> Holder:
     """The process as it would name itself."""
-    mine = ProcessIdentity.current()
+    mine = this_process()
     start = leases.start_of(pid)
     assert start is not None
     return replace(mine, token="theirs", pid=pid, started=f"{mine.started.rpartition(' ')[0]} {start}")
 
 
 def test_no_two_identities_share_a_token():
-    assert ProcessIdentity.current().token != ProcessIdentity.current().token
+    assert this_process().token != this_process().token
 
 
 def test_a_living_process_holds_on_though_its_time_is_over(sleeper):
-    assert is_alive(identity_of(sleeper.pid).holder(until=NOW - 3600), NOW)
+    assert is_alive(replace(identity_of(sleeper.pid), until=NOW - 3600), NOW)
 
 
 def test_a_process_that_ended_is_dead_at_once_though_nobody_has_asked_for_its_end(sleeper):
-    holder = identity_of(sleeper.pid).holder(until=NOW + 3600)
+    holder = replace(identity_of(sleeper.pid), until=NOW + 3600)
     sleeper.kill()
     os.waitid(os.P_PID, sleeper.pid, os.WEXITED | os.WNOWAIT)  # it stays in the process table
     assert not is_alive(holder, NOW)
@@ -63,19 +63,19 @@ def test_a_process_that_ended_is_dead_at_once_though_nobody_has_asked_for_its_en
 
 
 def test_a_process_number_used_again_is_noticed(sleeper):
-    holder = identity_of(sleeper.pid).holder(until=NOW + 3600)
+    holder = replace(identity_of(sleeper.pid), until=NOW + 3600)
     assert not is_alive(replace(holder, started=holder.started + "0"), NOW)
 
 
 @each("change", [{"started": "another-boot 1"}, {"started": ""}, {"beats": True}])
 @each(("until", "alive"), [(NOW + 1, True), (NOW - 1, False)])
 def test_where_the_process_table_does_not_tell_the_heartbeat_does(change, until, alive):
-    holder = replace(ProcessIdentity.current().holder(until), **change)
+    holder = replace(this_process(), until=until, **change)
     assert is_alive(holder, NOW) is alive
 
 
 def test_a_host_that_was_renamed_changes_nothing(sleeper):
-    living = replace(identity_of(sleeper.pid).holder(until=NOW - 3600), host="its.former.name")
+    living = replace(replace(identity_of(sleeper.pid), until=NOW - 3600), host="its.former.name")
     assert is_alive(living, NOW)
     sleeper.kill()
     sleeper.wait()
@@ -84,20 +84,20 @@ def test_a_host_that_was_renamed_changes_nothing(sleeper):
 
 @each(("ahead", "alive"), [(50_000, True), (10 * 365 * 86_400, False), (2.0**62, False)])
 def test_a_clock_that_was_years_ahead_locks_nothing_for_years(ahead, alive):
-    elsewhere = replace(ProcessIdentity.current().holder(NOW + ahead), started="another-boot 1")
+    elsewhere = replace(this_process(), until=NOW + ahead, started="another-boot 1")
     assert is_alive(elsewhere, NOW) is alive
-    assert is_alive(ProcessIdentity.current().holder(NOW + ahead), NOW)
+    assert is_alive(replace(this_process(), until=NOW + ahead), NOW)
 
 
 def test_two_machines_of_one_name_are_two():
-    mine = ProcessIdentity.current()
+    mine = this_process()
     start = mine.started.rpartition(" ")[2]
-    twin = replace(mine.holder(NOW - 1), started=f"another-boot pid:[4026531836] {start}")
+    twin = replace(mine, until=NOW - 1, started=f"another-boot pid:[4026531836] {start}")
     assert not is_alive(twin, NOW)
 
 
 def test_who_is_known_to_be_dead_is_so_whatever_the_heartbeat_says(sleeper):
-    holder = replace(identity_of(sleeper.pid).holder(until=NOW + 3600), beats=True)
+    holder = replace(replace(identity_of(sleeper.pid), until=NOW + 3600), beats=True)
     assert is_alive(holder, NOW)
     sleeper.kill()
     sleeper.wait()
@@ -134,7 +134,7 @@ def test_a_process_under_another_host_name_holds_its_session_and_frees_it_when_i
 @each(("beats", "renewed"), [(True, True), (False, False)])
 def test_where_other_machines_may_use_the_file_a_session_at_rest_is_kept_by_its_heartbeat(tmp_path, beats, renewed):
     desk = Desk(tmp_path / f"{beats}.db")
-    store = desk.another_store(replace(ProcessIdentity.current(), beats=beats))
+    store = desk.another_store(replace(this_process(), beats=beats))
     store.create("s", "/srv/project")
     store.begin_turn("s", "t1")
     store.end_turn("s", "t1")
@@ -160,7 +160,7 @@ def test_the_list_of_processes_tells_the_same_as_the_kernel(sleeper):
 
 
 def test_a_holder_survives_its_row():
-    holder = ProcessIdentity.current().holder(NOW)
+    holder = replace(this_process(), until=NOW)
     assert holder_of(json.dumps(asdict(holder)), holder.token, NOW) == holder
     assert holder_of(None, None, None) is None
 
@@ -241,7 +241,7 @@ def test_a_session_at_rest_is_kept_from_its_own_machine_and_let_go_to_others(des
     with pytest.raises(SessionInUse):
         desk.store.begin_turn("s", "t2")
     neighbour.release("s")
-    far = desk.another_store(replace(ProcessIdentity.current(), started="another-boot 1"))
+    far = desk.another_store(replace(this_process(), started="another-boot 1"))
     far.begin_turn("s", "t2")
     far.append("s", "t2", HELLO)
     far.end_turn("s", "t2")
@@ -255,7 +255,7 @@ def test_a_session_at_rest_is_kept_from_its_own_machine_and_let_go_to_others(des
 
 
 def test_a_process_that_was_thought_dead_is_refused_and_notices_what_was_said_meanwhile(desk, sleeper):
-    mine = desk.another_store(replace(ProcessIdentity.current(), started="another-boot 1"))
+    mine = desk.another_store(replace(this_process(), started="another-boot 1"))
     mine.begin_turn("s", "t1")
     mine.append("s", "t1", HELLO)
     desk.time.now += leases.LEASE + 1
@@ -273,7 +273,7 @@ def test_a_process_that_was_thought_dead_is_refused_and_notices_what_was_said_me
 
 
 def test_a_turn_that_begins_after_the_lease_was_lost_takes_it_back_where_nobody_has_it(desk):
-    mine = desk.another_store(replace(ProcessIdentity.current(), started="another-boot 1"))
+    mine = desk.another_store(replace(this_process(), started="another-boot 1"))
     mine.begin_turn("s", "t1")
     mine.end_turn("s", "t1")
     desk.time.now += leases.LEASE + 1

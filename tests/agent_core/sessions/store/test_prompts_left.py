@@ -21,8 +21,8 @@ from agent_core.events import (
     UserSaid,
 )
 from agent_core.messages import assistant_message, injected_message, tool_call, tool_message, user_message
-from agent_core.sessions.leases import ProcessIdentity
-from agent_core.sessions.prompts_left import content_of
+from agent_core.sessions.leases import this_process
+from agent_core.sessions.rows import content_of
 
 HELLO = user_message("hello")
 _NOBODY = 2**22 + 1
@@ -35,7 +35,7 @@ def leave(desk, turn, *said):
 
 
 def dead(desk, turn, event, *messages):
-    store = desk.another_store(replace(ProcessIdentity.current(), token=turn, pid=_NOBODY))
+    store = desk.another_store(replace(this_process(), token=turn, pid=_NOBODY))
     store.journal("s", turn).record(event)
     store.begin_turn("s", turn)
     for message in messages:
@@ -90,7 +90,7 @@ CALLING = assistant_message("I look.", [tool_call("c", "read_file", "{}")])
     ],
 )
 def test_what_was_seen_of_an_answer_whose_process_died_is_left(desk, events, messages, left):
-    store = desk.another_store(replace(ProcessIdentity.current(), token="t1", pid=_NOBODY))
+    store = desk.another_store(replace(this_process(), token="t1", pid=_NOBODY))
     store.begin_turn("s", "t1")
     for event in events:
         store.journal("s", "t1").record(event)
