@@ -118,7 +118,7 @@ def test_a_container_has_the_copy_at_the_same_path(tmp_path):
         guardian = Guardian()
         box = Box(IMAGE, (), engine.volumes, own=tmp_path / "there")
         side = FarSide(DockerMachine(box, "", engine.program), guardian, ToolSettings())
-        bench = CopyBench(tmp_path, begin=side.begin)
+        bench = CopyBench(tmp_path, begin=side.link.running)
         try:
             goes_there_and_back(bench)
             assert not bench.there.exists()

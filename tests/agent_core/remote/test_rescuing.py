@@ -38,7 +38,7 @@ def connected():
 
     def connect(machine):
         sides.append(FarSide(machine, guardian))
-        sides[-1].link.footing()
+        sides[-1].link.session()
 
     yield connect
     for side in sides:

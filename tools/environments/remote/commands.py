@@ -17,7 +17,7 @@ from tools.environments.child_env import child_environment, terminal_environment
 from tools.environments.command_watch import QUIET_SECONDS, run_to_end
 from tools.environments.guardian import VARIABLE
 from tools.environments.http_connect import awaited
-from tools.environments.remote.connection import FarFacts, Footing, Link, NotConnected, Streams, probe
+from tools.environments.remote.connection import FarFacts, Link, NotConnected, Session, Streams, probe
 from tools.environments.remote.scripts import READING, Framing, Wrapped, quoted, wrap
 from tools.environments.shell_start import FarCommand, Input, StartedShell, exit_of, pseudo_terminal, read_report
 from tools.errors import CommandError, ToolInterrupted
@@ -159,7 +159,7 @@ class FarEnvironment:
         if self._facts is not None and self._link.is_up:
             return True
         try:
-            cancellable(lambda: (self._link.footing(), self.facts()), interrupt, self._link.machine.name)
+            cancellable(lambda: (self._link.session(), self.facts()), interrupt, self._link.machine.name)
         except Cancelled:
             return False
         return True
@@ -198,13 +198,13 @@ class FarEnvironment:
 
     def _started(self, spec: CommandSpec, given: dict[str, str], reads: Input, *, is_watched: bool) -> StartedShell:
         base = self.facts().variables
-        footing = self._link.footing()
+        session = self._link.session()
         try:
             wrapped = wrap(
                 spec.command,
                 spec.cwd,
                 {name: value for name, value in given.items() if base.get(name) != value},
-                folder=footing.folder,
+                folder=session.folder,
                 has_input=reads != "nothing",
                 unset=[name for name in base if name not in given],
             )
@@ -213,13 +213,13 @@ class FarEnvironment:
         complaints = tempfile.TemporaryFile()  # noqa: SIM115 - `closed` closes it
         try:
             if reads == "terminal":
-                started = self._at_terminal(wrapped, footing, complaints)
+                started = self._at_terminal(wrapped, session, complaints)
             else:
                 started = self._at_pipes(wrapped, complaints, has_input=reads == "pipe")
         except BaseException:
             complaints.close()
             raise
-        far = _FarCommand(self._link, footing, Framing(wrapped.token), complaints, tells=is_watched)
+        far = _FarCommand(self._link, session, Framing(wrapped.token), complaints, tells=is_watched)
         started.far = far
         with self._lock:
             self._running[id(far)] = far
@@ -240,9 +240,10 @@ class FarEnvironment:
             process.stdin.close()
         return StartedShell(process, output, typing=typing)
 
-    def _at_terminal(self, wrapped: Wrapped, footing: Footing, complaints: IO[bytes]) -> StartedShell:
-        place = f"{footing.folder}/{wrapped.token}.start"
-        self._link.put(place, f"rm -f {quoted(place)}; {_SANE}\n{wrapped.script}".encode("utf-8", "surrogateescape"))
+    def _at_terminal(self, wrapped: Wrapped, session: Session, complaints: IO[bytes]) -> StartedShell:
+        place = f"{session.folder}/{wrapped.token}.start"
+        script = f"rm -f {quoted(place)}; {_SANE}\n{wrapped.script}".encode("utf-8", "surrogateescape")
+        self._link.output_of(f"umask 077; cat >{quoted(place)}", given=script)
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             output, prints = pseudo_terminal(ours, theirs)
             # What is typed goes through as it is: the other machine's terminal is the one that answers.
@@ -259,7 +260,7 @@ class _FarCommand:
     """Implements `shell_start.FarCommand`. `tells`: its loss is shown in its output."""
 
     link: Link
-    footing: Footing
+    session: Session
     framing: Framing
     complaints: IO[bytes]
     tells: bool
@@ -293,7 +294,7 @@ class _FarCommand:
 
     def last(self) -> bytes:
         rest = self.framing.rest()
-        if self.is_over or self.sent or self.link.holds(self.footing, wait=_NOTICED_SECONDS):
+        if self.is_over or self.sent or self.session.lasts(_NOTICED_SECONDS):
             return rest
         self.lost = self._why_lost()
         # Whoever waits for a command is told by an error.

@@ -11,7 +11,6 @@ import logging
 import os
 import secrets
 import select
-import selectors
 import subprocess
 import tempfile
 import threading
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from tools.environments.guardian import VARIABLE, Guardian, signal_group
-from tools.environments.remote.scripts import READING, Framing, new_token, quoted, wrap
+from tools.environments.remote.scripts import new_token
 from tools.environments.shell_start import read_exports
 from tools.errors import CommandError
 from tools.light_dataclass import dataclass
@@ -78,10 +77,14 @@ def ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
     finally:
         signal_group(process.pid, _KILL)
         process.wait()
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    stream.close()
+        _close_pipes(process)
+
+
+def _close_pipes(process: subprocess.Popen[bytes]) -> None:
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
 
 
 class Machine(Protocol):
@@ -135,17 +138,14 @@ MOST_BYTES = 257 * 1024 * 1024
 """The largest file that is fetched, and what is told of it."""
 
 _MOST_COMPLAINT = 4_000
-_PIECE = 65_536
 
 
 class TooMuch(OSError):
     """It prints more than was asked for."""
 
 
-def exchanged(
-    process: subprocess.Popen[bytes], given: bytes, seconds: float, most: int | None = None
-) -> tuple[bytes, bytes]:
-    """What the program prints, and the end of what it complains of (if that is a pipe), once it has ended.
+def exchanged(process: subprocess.Popen[bytes], given: bytes, seconds: float, most: int | None = None) -> bytes:
+    """What the program, which leads a group, prints until it has ended.
 
     Args:
         given: its input, which is a pipe.
@@ -155,48 +155,26 @@ def exchanged(
         subprocess.TimeoutExpired: it has not ended within `seconds`. TooMuch.
     """
     until, most = time.monotonic() + seconds, most or MOST_BYTES
-    printed, complaint = bytearray(), bytearray()
-    with selectors.DefaultSelector() as selector:
-        _register(selector, process, given)
-        while selector.get_map():
-            for key, _ in selector.select(max(0.0, until - time.monotonic())):
-                if key.fileobj is process.stdin:
-                    _give(selector, process.stdin, key.data)
-                elif not (data := os.read(key.fd, _PIECE)):
-                    selector.unregister(key.fileobj)
-                elif key.fileobj is process.stdout:
-                    printed += data
-                    if len(printed) > most:
-                        raise TooMuch(f"it prints more than {most:,} bytes")
-                else:
-                    complaint += data
-                    del complaint[:-_MOST_COMPLAINT]
-            if time.monotonic() >= until:
-                raise subprocess.TimeoutExpired(process.args, seconds)
-    process.wait(max(0.0, until - time.monotonic()))
-    return bytes(printed), bytes(complaint)
-
-
-def _register(selector: selectors.BaseSelector, process: subprocess.Popen[bytes], given: bytes) -> None:
-    for stream in (process.stdout, process.stderr):
-        if stream is not None:
-            selector.register(stream, selectors.EVENT_READ)
-    if process.stdin is not None:
-        os.set_blocking(process.stdin.fileno(), False)
-        selector.register(process.stdin, selectors.EVENT_WRITE, [memoryview(given)])
-
-
-def _give(selector: selectors.BaseSelector, stdin: IO[bytes], left: list[memoryview]) -> None:
-    """Write what it takes just now; close it behind the last."""
+    late = threading.Timer(seconds, signal_group, (process.pid, _KILL))
+    late.start()
+    threading.Thread(target=_give, args=(process.stdin, given), name="input of a script", daemon=True).start()
     try:
-        left[0] = left[0][os.write(stdin.fileno(), left[0][:_PIECE]) :]
-    except BlockingIOError:
-        return
-    except BrokenPipeError:  # it wants no more
-        left[0] = left[0][:0]
-    if not left[0]:
-        selector.unregister(stdin)
-        stdin.close()
+        printed = b"" if process.stdout is None else process.stdout.read(most + 1)
+        if len(printed) > most:
+            raise TooMuch(f"it prints more than {most:,} bytes")
+        process.wait()
+    finally:
+        late.cancel()
+    if time.monotonic() >= until:
+        raise subprocess.TimeoutExpired(process.args, seconds)
+    return printed
+
+
+def _give(stdin: IO[bytes] | None, given: bytes) -> None:
+    with contextlib.suppress(OSError, ValueError):  # it wants no more, or has ended
+        if stdin is not None:
+            with stdin:
+                stdin.write(given)
 
 
 # The keeper: a script on the other machine that runs as long as the connection lasts, and ends what was started
@@ -265,8 +243,8 @@ _MOST_GREETING_LINES = 500
 _BROKEN_OFF = frozenset({255, -_KILL})
 
 
-@dataclass(slots=True)
-class _Line:
+@dataclass(slots=True, eq=False)
+class Session:
     """One connection, as long as it lasts: its keeper, and the keeper's directory there."""
 
     process: subprocess.Popen[bytes]
@@ -277,15 +255,38 @@ class _Line:
 
     @property
     def is_up(self) -> bool:
+        """Whether it lasts, as far as is known without asking."""
         return not self.is_cut and self.process.poll() is None
 
+    def lasts(self, wait: float) -> bool:
+        """Whether it does.
 
-@dataclass(frozen=True, slots=True)
-class Footing:
-    """Where a connection stands. `folder` is ours on the other machine, `number` tells connections apart."""
+        Args:
+            wait: seconds that its end may take to be noticed, where something has just ended because of it.
+        """
+        if self.is_up:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(wait)
+        return self.is_up
 
-    folder: str
-    number: int
+    def tell(self, line: str) -> None:
+        """Send the keeper a line that it does not answer."""
+        with self.telling:
+            try:
+                if self.process.stdin is not None:
+                    self.process.stdin.write(line.encode() + b"\n")
+                    self.process.stdin.flush()
+            except (OSError, ValueError):
+                self.is_cut = True
+
+    def ask(self, verb: str) -> bytes | None:
+        """What the keeper answers."""
+        with self.asking:
+            self.tell(verb)
+            answer = line_from(self.process, _ANSWER_SECONDS)
+        # What it may say later would be taken for another answer.
+        self.is_cut = self.is_cut or not answer
+        return answer
 
 
 class Link:
@@ -304,9 +305,8 @@ class Link:
         self.mark = f"{guardian.mark}.{secrets.token_hex(4)}"
         self._guardian = guardian
         self._lock = threading.Lock()
-        self._line: _Line | None = None
+        self._session: Session | None = None
         self._connecting: subprocess.Popen[bytes] | None = None
-        self._number = 0
         self._not_before = 0.0
         self._pause = 0.0
         self._failure = ""
@@ -315,36 +315,20 @@ class Link:
     @property
     def is_up(self) -> bool:
         """Whether it is connected, as far as is known without asking."""
-        return (line := self._line) is not None and line.is_up
+        return (session := self._session) is not None and session.is_up
 
-    def footing(self) -> Footing:
+    def session(self) -> Session:
         """Be connected.
 
         Raises:
             CommandError: it cannot be reached; why, and what to do.
         """
         with self._lock:
-            if self._line is None or not self._line.is_up:
+            if self._session is None or not self._session.is_up:
                 self._connect()
-            line = self._line
-            if line is None:
-                raise CommandError(f"{self.machine.name} is not connected. Try again.")
-            return Footing(line.folder, self._number)
-
-    def holds(self, footing: Footing, *, wait: float = 0.0) -> bool:
-        """Whether the connection of then is still there.
-
-        Args:
-            wait: seconds that its end may take to be noticed, where something has just ended because of it.
-        """
-        with self._lock:
-            line = self._line if self._number == footing.number else None
-        if line is None:
-            return False
-        if wait and line.is_up:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                line.process.wait(wait)
-        return line.is_up
+            if self._session is None:
+                raise CommandError(f"{self.machine.name} is not needed any more: the session has ended.")
+            return self._session
 
     def start(self, script: str, streams: Streams, *, terminal: bool = False) -> subprocess.Popen[bytes]:
         """Start a script there; a group of its own here, which must be `ended`.
@@ -364,26 +348,42 @@ class Link:
             process.wait(_END_SECONDS)
         self._guardian.discard(process.pid)
 
+    @contextmanager
+    def running(self, script: str, streams: Streams) -> Iterator[subprocess.Popen[bytes]]:
+        """A script, with a connection, that ends with the block at the latest.
+
+        Raises:
+            CommandError: it cannot be reached, or the script could not be started.
+        """
+        self.session()
+        process = self.start(script, streams)
+        try:
+            yield process
+        finally:
+            self.ended(process)
+            _close_pipes(process)
+
     def output_of(self, script: str, *, given: bytes = b"", seconds: float = 20.0) -> bytes:
         """What a short script prints; its input is `given`.
 
         Raises:
             CommandError: it could not be run, took too long, or printed without an end.
         """
-        self.footing()
         # What the shell there prints of its own at its start is none of the answer.
         mark = f"{new_token()}\n"
-        with self.running(
-            f"printf '%s\\n' {mark}{script}", Streams(subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
-        ) as process:
-            try:
-                output, complaint = exchanged(process, given, seconds)
-            except subprocess.TimeoutExpired as problem:
-                raise CommandError(f"{self.machine.name} did not answer within {seconds:.0f} seconds.") from problem
-            except TooMuch as problem:
-                raise CommandError(f"{self.machine.name} does not answer as expected: {problem}.") from problem
+        with tempfile.TemporaryFile() as complaints:
+            streams = Streams(subprocess.PIPE, subprocess.PIPE, complaints)
+            with self.running(f"printf '%s\\n' {mark}{script}", streams) as process:
+                try:
+                    output = exchanged(process, given, seconds)
+                except subprocess.TimeoutExpired as problem:
+                    raise CommandError(
+                        f"{self.machine.name} did not answer within {seconds:.0f} seconds."
+                    ) from problem
+                except TooMuch as problem:
+                    raise CommandError(f"{self.machine.name} does not answer as expected: {problem}.") from problem
+            words = _read_tail(complaints)
         _, begun, answer = output.partition(mark.encode())
-        words = complaint.decode(errors="replace")
         if not begun:
             raise CommandError(self.machine.why(words))
         if process.returncode in _BROKEN_OFF:
@@ -393,34 +393,16 @@ class Link:
             )
         return answer
 
-    @contextmanager
-    def running(self, script: str, streams: Streams) -> Iterator[subprocess.Popen[bytes]]:
-        """A script that ends with the block at the latest."""
-        process = self.start(script, streams)
-        try:
-            yield process
-        finally:
-            self.ended(process)
-            for stream in (process.stdin, process.stdout, process.stderr):
-                if stream is not None:
-                    with contextlib.suppress(BrokenPipeError):
-                        stream.close()
-
-    def put(self, path: str, data: bytes) -> None:
-        """Write a small file in our directory there."""
-        self.output_of(f"umask 077; cat >{quoted(path)}", given=data)
-
     def tell(self, line: str) -> None:
         """Send the keeper a line that it does not answer; nothing where there is none."""
         # Who connects anew has the lock for long, and there is nobody to tell then.
-        if (there := self._line) is not None:
-            with there.telling:
-                self._send(there, line)
+        if (session := self._session) is not None:
+            session.tell(line)
 
     def any_alive(self) -> bool:
         """Whether a command there is still alive; False where that is not known, for want of a connection."""
         answer = self._ask("alive")
-        return answer is not None and answer.split()[-1:] != [b"0"]
+        return bool(answer) and answer.split()[-1:] != [b"0"]
 
     def kill_all(self) -> None:
         """End every command there."""
@@ -439,107 +421,72 @@ class Link:
                 self._is_unwanted = True
                 return
         try:
-            line, self._line = self._line, None
+            self._drop()
         finally:
             self._lock.release()
-        if line is not None:
-            self._drop(line)
         self.machine.close()
+
+    def _ask(self, verb: str) -> bytes:
+        session = self._session
+        return (session.ask(verb) if session is not None and session.is_up else None) or b""
 
     def _connect(self) -> None:
         now = time.monotonic()
         if now < self._not_before:
             raise CommandError(f"{self._failure} The next attempt is possible in {self._not_before - now:.0f} s.")
-        if self._line is not None:
-            self._drop(self._line)
-            self._line = None
+        self._drop()
         self._is_unwanted = False
         try:
-            self._line = self._opened()
+            self._session = self._opened()
         except CommandError as problem:
             self._pause = min(_LONGEST_PAUSE, self._pause * 2 or _FIRST_PAUSE)
             self._not_before = time.monotonic() + self._pause
             self._failure = str(problem)
             raise
         self._pause = self._not_before = 0.0
-        self._number += 1
         if self._is_unwanted:
-            line, self._line = self._line, None
-            self._drop(line)
+            self._drop()
             self.machine.close()
-            raise CommandError(f"{self.machine.name} is not needed any more: the session has ended.")
-        self._send(self._line, f"mark {self.mark}")
+        else:
+            self._session.tell(f"mark {self.mark}")
 
-    def _opened(self) -> _Line:
+    def _opened(self) -> Session:
         self._guardian.ready()
         with tempfile.TemporaryFile() as complaints:
             process = self.machine.connect(KEEPER, Streams(subprocess.PIPE, subprocess.PIPE, complaints))
             self._guardian.add(process.pid)
             self._connecting = process
+            until = time.monotonic() + _CONNECT_SECONDS
             try:
-                greeting = _greeting_of(process)
+                # What the shell there may print of its own comes first.
+                for _ in range(_MOST_GREETING_LINES):
+                    line = line_from(process, until - time.monotonic())
+                    if not line or line.startswith(READY):
+                        break
             finally:
                 self._connecting = None
-            if greeting is not None and greeting.startswith(READY):
-                folder = os.fsdecode(greeting[len(READY) :].rstrip(b"\r\n"))
-                return _Line(process, folder)
+            if line and line.startswith(READY):
+                return Session(process, os.fsdecode(line[len(READY) :].rstrip(b"\r\n")))
             self.ended(process)
             _close_pipes(process)
             words = _read_tail(complaints)
-        if greeting is None:
+        if line is None:
             raise CommandError(f"{self.machine.name} did not answer within {_CONNECT_SECONDS:.0f} seconds. {words}")
         raise CommandError(self.machine.why(words))
 
-    def _ask(self, verb: str) -> bytes | None:
-        line = self._line
-        if line is None or not line.is_up:
-            return None
-        with line.asking:
-            with line.telling:
-                self._send(line, verb)
-            answer = line_from(line.process, _ANSWER_SECONDS)
-        if not answer:
-            line.is_cut = True  # what it may say later would be taken for another answer
-            return None
-        return answer
-
-    @staticmethod
-    def _send(line: _Line, text: str) -> None:
-        pipe = line.process.stdin
-        if pipe is None:
-            return
-        try:
-            pipe.write(text.encode() + b"\n")
-            pipe.flush()
-        except OSError:
-            line.is_cut = True
-
-    def _drop(self, line: _Line) -> None:
+    def _drop(self) -> None:
         """Let the keeper see its end first: it ends what is left."""
+        session, self._session = self._session, None
+        if session is None:
+            return
+        process = session.process
         with contextlib.suppress(OSError):
-            if line.process.stdin is not None:
-                line.process.stdin.close()
+            if process.stdin is not None:
+                process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            line.process.wait(_END_SECONDS)
-        self.ended(line.process)
-        _close_pipes(line.process)
-
-
-def _greeting_of(process: subprocess.Popen[bytes]) -> bytes | None:
-    """The keeper's first line, behind what the shell there may print of its own; as `line_from`."""
-    until = time.monotonic() + _CONNECT_SECONDS
-    for _ in range(_MOST_GREETING_LINES):
-        line = line_from(process, until - time.monotonic())
-        if not line or line.startswith(READY):
-            return line
-    return b""
-
-
-def _close_pipes(process: subprocess.Popen[bytes]) -> None:
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            with contextlib.suppress(OSError):
-                stream.close()
+            process.wait(_END_SECONDS)
+        self.ended(process)
+        _close_pipes(process)
 
 
 def line_from(process: subprocess.Popen[bytes], seconds: float) -> bytes | None:
@@ -571,7 +518,6 @@ def _read_tail(file: IO[bytes]) -> str:
 # What another machine is: looked at once, when a session first uses it.
 
 _SECONDS = 30.0
-_MOST_BYTES = 16 * 1024 * 1024
 PROGRAMS = (
     "rg", "grep", "git", "python3", "uv", "poetry", "node", "npm", "pnpm", "yarn", "bun", "deno", "cargo", "go",
     "make", "just", "cmake", "mvn", "gradle", "bundle", "composer", "mix", "swift", "docker",
@@ -579,10 +525,13 @@ PROGRAMS = (
 """Those that are asked for."""
 
 _LOOK = f"""
-printf '%s\\n' "$HOME" "$(uname -s) $(uname -r)" "$(uname -m)" "$(id -u)"
-command -v bash >/dev/null 2>&1 && echo bash || echo sh
+s=$(command -v bash) || s=/bin/sh
+printf '%s\\n' "$HOME" "$(uname -s) $(uname -r)" "$(uname -m)" "${{s##*/}}"
 python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo none
 for p in {" ".join(PROGRAMS)}; do command -v "$p" >/dev/null 2>&1 && printf '%s ' "$p"; done
+cd /; unset OLDPWD; SHLVL=${{SHLVL:-1}}; export SHLVL
+printf '\\000'; "$s" -c 'export -p'
+exit 0
 """
 
 
@@ -603,7 +552,6 @@ class FarFacts:
     home: Path
     system: str
     architecture: str
-    user: int
     shell: str
     python: tuple[int, int] | None = None
     programs: frozenset[str] = frozenset()
@@ -616,42 +564,21 @@ def probe(link: Link) -> FarFacts:
     Raises:
         CommandError: it cannot be reached, or is nothing that a shell runs on.
     """
-    folder = link.footing().folder
-    wrapped = wrap(_LOOK, Path("/"), {}, folder=folder)
-    framing = Framing(wrapped.token)
-    streams = Streams(subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
-    with link.running(READING, streams) as process:
-        try:
-            output = framing.feed(exchanged(process, wrapped.line, _SECONDS, _MOST_BYTES)[0])
-        except subprocess.TimeoutExpired as problem:
-            raise CommandError(f"{link.machine.name} did not answer within {_SECONDS:.0f} seconds.") from problem
-        except TooMuch as problem:
-            raise CommandError(f"{link.machine.name} does not answer as expected: {problem}.") from problem
-    link.tell(f"over {wrapped.token}")
-    lines = output.decode(errors="surrogateescape").splitlines()
-    if framing.status is None or len(lines) < 6 or not lines[0].startswith("/"):  # noqa: PLR2004 - as _LOOK prints
+    told, _, exports = link.output_of(_LOOK, seconds=_SECONDS).partition(b"\0")
+    lines = told.decode(errors="surrogateescape").splitlines()
+    if len(lines) < 5 or not lines[0].startswith("/"):  # noqa: PLR2004 - as _LOOK prints
         raise CommandError(
             f"{link.machine.name} was reached, but its shell does not run POSIX scripts as expected. It answered: "
             f"{' '.join(lines)[:300]!r}."
         )
-    home, system, architecture, user, shell, python, *rest = lines
+    home, system, architecture, shell, python, *rest = lines
+    major, _, minor = python.partition(".")
     return FarFacts(
         home=Path(home),
         system=system,
         architecture=architecture,
-        user=int(user) if user.isdigit() else -1,
         shell=shell,
-        python=_version(python),
+        python=(int(major), int(minor)) if major.isdigit() and minor.isdigit() else None,
         programs=frozenset(" ".join(rest).split()),
-        variables=_exports(framing.report),
+        variables=read_exports(exports) or {},
     )
-
-
-def _version(text: str) -> tuple[int, int] | None:
-    major, _, minor = text.partition(".")
-    return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else None
-
-
-def _exports(report: bytes) -> dict[str, str]:
-    body = report.partition(b"\0shell\0")[2].partition(b"\0end\0")[0]
-    return read_exports(body.partition(b"\0")[2]) or {}

@@ -19,7 +19,7 @@ from typing import IO, Any, BinaryIO, Literal
 from tools.environments.atomic_writes import file_error
 from tools.environments.local_files import is_pseudo
 from tools.environments.remote import connection
-from tools.environments.remote.connection import FarFacts, Footing, Link, NotConnected, Streams
+from tools.environments.remote.connection import FarFacts, Link, NotConnected, Session, Streams
 from tools.environments.remote.scripts import line_of, new_token, quoted
 from tools.environments.ripgrep import SNIFFED_BYTES, Looks, Program
 from tools.environments.search import searched
@@ -220,7 +220,7 @@ class FileCalls:
         self._link = link
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._footing: Footing | None = None
+        self._session: Session | None = None
 
     def ask(self, do: str, path: str, given: bytes = b"", **values: str) -> Answer:
         """One request.
@@ -237,8 +237,8 @@ class FileCalls:
             with self._lock:
                 output = self._looked(do, path, _setting(values))
         else:
-            footing = self._link.footing()
-            script = f"{_COMMON}{_setting(values | {'folder': footing.folder})}{_SCRIPTS[do]}"
+            folder = self._link.session().folder
+            script = f"{_COMMON}{_setting(values | {'folder': folder})}{_SCRIPTS[do]}"
             try:
                 output = self._link.output_of(script, given=given, seconds=_CHANGE_SECONDS)
             except CommandError as problem:
@@ -275,12 +275,12 @@ class FileCalls:
                     raise FileAccessError(
                         f"The connection to {self._link.machine.name} broke off while {path} was asked for ({do})."
                     ) from problem
-                if self._footing is not None:
-                    self._link.holds(self._footing, wait=_NOTICED_SECONDS)
+                if self._session is not None:
+                    self._session.lasts(_NOTICED_SECONDS)
         raise AssertionError
 
     def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is not None and self._footing is not None and self._link.holds(self._footing):
+        if self._process is not None and self._session is not None and self._session.is_up:
             return self._process
         self._end()
         try:
@@ -290,7 +290,7 @@ class FileCalls:
             return self._begun()
 
     def _begun(self) -> subprocess.Popen[bytes]:
-        self._footing = self._link.footing()
+        self._session = self._link.session()
         streams = Streams(subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
         process = self._process = self._link.start(_COMMON + _SERVE, streams)
         try:
@@ -388,7 +388,7 @@ class FarGround:
         complaints: IO[bytes] = popen["stderr"]
         script = _HELD.format(folder=quoted(str(self.folder)), command=words)
         try:
-            self.link.footing()
+            self.link.session()
             mark = f"{new_token()}\n"
             process = self.link.machine.start(
                 f"printf '%s\\n' {mark}{script}", Streams(subprocess.PIPE, subprocess.PIPE, complaints)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -17,7 +15,7 @@ from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalProcesses
 from tools.environments.persistence_watch import KeptPlaces
 from tools.environments.remote.commands import FarEnvironment, cancellable
-from tools.environments.remote.connection import FarFacts, Link, Machine, Streams
+from tools.environments.remote.connection import FarFacts, Link, Machine
 from tools.environments.remote.files import FarFileSystem, FarSearch, FileCalls
 from tools.environments.remote.scripts import quoted
 from tools.environments.sandbox.places import WorkspaceSecrets, words_in
@@ -73,17 +71,6 @@ class FarSide:
         self._reach(interrupt)
         return FarFileSystem(self._calls, self.link.machine.name, search, interrupt, lambda: self._reach(interrupt))
 
-    @contextmanager
-    def begin(self, script: str, streams: Streams) -> Iterator[subprocess.Popen[bytes]]:
-        """A script there, with a connection, that ends with the block at the latest.
-
-        Raises:
-            CommandError: it cannot be reached.
-        """
-        self.link.footing()
-        with self.link.running(script, streams) as process:
-            yield process
-
     def close(self) -> None:
         """End what runs there, and the connection."""
         self._calls.close()
@@ -92,7 +79,7 @@ class FarSide:
     def _reach(self, interrupt: Interrupt) -> None:
         """See to a connection; a cancel does not wait for one."""
         if not self.link.is_up:
-            cancellable(self.link.footing, interrupt, self.link.machine.name)
+            cancellable(self.link.session, interrupt, self.link.machine.name)
 
 
 # Besides its ports: where it works there, and what is looked at there.
@@ -325,7 +312,7 @@ def with_places_there(
         problem=places.problem,
         wall=wall,
         note=note,
-        begin=side.begin if begins_empty else None,
+        begin=side.link.running if begins_empty else None,
         outlives=outlives,
     )
 

@@ -87,7 +87,7 @@ def test_all_bytes_pass_both_ways(side_of):
 )
 def test_a_script_that_nobody_needs_any_more_is_ended(what, side_of, tmp_path):
     side = side_of()
-    side.link.footing()
+    side.link.session()
     process = side.link.start(
         f"echo $$ >{tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; {what}", Streams(PIPE, PIPE, PIPE)
     )
