@@ -39,11 +39,11 @@ _BUDGETS: Mapping[str, float] = {
     "bytes of others' code that the first request needs": 6_600_000,
     "bytes of the first request, without the workspace's path": 16_384,
     "bytes of the tools' definitions": 13_600,
-    "SQL statements of a prompt without tools": 38,
+    # Two reads are among them: what earlier turns left, and which compression counts.
+    "SQL statements of a prompt without tools": 44,
     "SQL statements of a turn with one read_file": 14,
     # It reads and writes at the model's server and writes to the editor; it wakes no other thread for that.
     "system calls of a turn with one read_file": 12,
-    # Streamed text is put aside each second: on a slow day a few, but none for each delta.
     "SQL statements of a delta": 0.05,
     # It is read and written, on one thread.
     "writes of a delta that comes alone": 1.3,
