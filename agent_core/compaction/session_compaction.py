@@ -10,7 +10,6 @@ from agent_core.cancel import CancelToken
 from agent_core.compaction.engine import (
     Compaction,
     CompactionReason,
-    Compressed,
     CompressionRequest,
     ContextEngine,
     Prose,
@@ -99,16 +98,6 @@ class SessionCompression:
         Raises:
             TurnInterrupted: it was cancelled, or the turn may store nothing any more. Nothing was changed.
         """
-        made = self.draft(messages, use, measure, reason, topic)
-        if made is None:
-            return None
-        self.adopt(made, use.window)
-        return made.compaction
-
-    def draft(
-        self, messages: Sequence[Message], use: WindowUse, measure: Measure, reason: CompactionReason, topic: str = ""
-    ) -> Compressed | None:
-        """Make a compression that is not in effect before it is adopted; arguments and errors as of `compress`."""
         services = self.services
         request = CompressionRequest(
             messages, services.compaction, use, measure, reason, topic, services.plan, services.summary_window()
@@ -134,31 +123,22 @@ class SessionCompression:
             made, problem = None, self._broke()
         if made is None:
             self._end(CompressionStep("failed", error=problem))
-        elif self.token.is_set():
+            return None
+        if self.token.is_set():
             self._tell(CompressionStep("cancelled"))
             raise TurnInterrupted
-        return made
-
-    def adopt(self, made: Compressed, window: int) -> None:
-        """Store a draft, and have it in effect.
-
-        Raises:
-            TurnInterrupted: the turn may store nothing any more.
-        """
         self._is_told = False
         # Told first: what is shown of it is stored together with it.
-        self._tell(CompressionStep("done", made.compaction, window=window, session_cost=self.services.spent.cost))
-        if not self.keep(made.compaction):
+        compaction, cost = made.compaction, services.spent.cost
+        self._tell(CompressionStep("done", compaction, window=use.window, session_cost=cost))
+        if not self.keep(compaction):
             raise TurnInterrupted
-        self.services.compaction = made.compaction
-        self.services.prefix.expect("compression")
+        services.compaction = compaction
+        services.prefix.expect("compression")
         self.forget_files()
         if made.warning:
-            self._say(made.warning)
-
-    def drop(self) -> None:
-        """The draft is of no use: nothing has changed."""
-        self._end(CompressionStep("failed", error="It did not help, and the conversation is whole again."))
+            self.say(made.warning)
+        return compaction
 
     def _is_smaller(self, request: CompressionRequest, made: Compaction) -> bool:
         """Whether it gains anything.
@@ -182,7 +162,7 @@ class SessionCompression:
         """The engine went wrong: the person learns of it, once; the words."""
         text = _BROKE.format(name=self.engine.name)
         if not self._is_broken:
-            self._say(text)
+            self.say(text)
         self._is_broken = True
         return text
 
@@ -211,7 +191,8 @@ class SessionCompression:
         if self.listeners.step is not None:
             self.listeners.step(step)
 
-    def _say(self, text: str) -> None:
+    def say(self, text: str) -> None:
+        """Tell the person."""
         if self.listeners.status is not None:
             self.listeners.status(Status("compression", text))
 
@@ -253,7 +234,7 @@ class TurnCompression:
     session: SessionCompression | None = None
     made: int = 0
     _is_over: bool = False
-    _tried: tuple[Compressed, Compaction | None, int] | None = None
+    _before: Compaction | None = None
 
     def ahead(self, choice: ModelChoice) -> None:
         """Compress before a request to `choice` if it is time to.
@@ -304,46 +285,18 @@ class TurnCompression:
         """
         if self.session is None:
             return False
-        self.undo()  # what was tried was not small enough either
-        use, measure = self._use(choice), self._measure(choice)
-        made = self.session.compress(self.history.messages, use, measure, "overflow")
+        self._before = self.services.compaction
+        made = self.session.compress(self.history.messages, self._use(choice), self._measure(choice), "overflow")
         self._is_over = made is None
         self.made += made is not None
         return made is not None
 
-    def try_smaller(self, choice: ModelChoice) -> bool:
-        """Show the model less for once: `adopt` keeps it so, `undo` takes it back. False where nothing is smaller.
-
-        Raises:
-            TurnInterrupted: the turn was cancelled.
-        """
-        if self.session is None:
-            return False
-        use = self._use(choice)
-        draft = self.session.draft(self.history.messages, use, self._measure(choice), "overflow")
-        if draft is None:
-            return False
-        self._tried = draft, self.services.compaction, use.window
-        self.services.compaction = draft.compaction
-        return True
-
-    def adopt(self) -> None:
-        """What was tried has helped.
-
-        Raises:
-            TurnInterrupted: the turn may store nothing any more.
-        """
-        if self._tried is not None and self.session is not None:
-            draft, self.services.compaction, window = self._tried
-            self._tried = None
-            self.session.adopt(draft, window)
-
-    def undo(self) -> None:
-        """What was tried has not helped."""
-        if self._tried is not None and self.session is not None:
-            _, self.services.compaction, _ = self._tried
-            self._tried = None
-            self.session.drop()
+    def take_back(self) -> None:
+        """The last compression has not helped."""
+        if self.session is not None:
+            self.services.compaction = self._before
+            self.session.keep(self._before or Compaction(0, 0, ""))
+            self.session.say("A shorter conversation did not help: the model sees all of it again.")
 
     def fills_half(self, choice: ModelChoice) -> bool:
         """Whether the next request fills half of the window, or of a usual small one where it is not known."""

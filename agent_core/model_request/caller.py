@@ -252,7 +252,7 @@ class Trials:
         self._tried.add(change)
         self._was_told = failure.reason == "images_not_taken"
         self._made += failure.unexplained
-        if change == "history" and not self.compression.try_smaller(choice):
+        if change == "history" and not self.compression.refused(choice):
             return None
         self._now = change
         match change:
@@ -272,24 +272,20 @@ class Trials:
 
     def undo(self) -> None:
         """What is tried has not helped: the request is as it was."""
-        self.compression.undo()
+        if self._now == "history":
+            self.compression.take_back()
         if self._now == "attachments":
             self.omissions.sealed_before = self._sealed_before
         self.without, self._now = (), None
 
     def worked(self, choice: ModelChoice) -> str:
-        """The request has its answer: what that teaches is kept. What was learned, for the person; '' for nothing.
-
-        Raises:
-            TurnInterrupted: the turn may store nothing any more.
-        """
+        """The request has its answer: what that teaches is kept. What was learned, for the person; '' for nothing."""
         learned, tried, self.without, self._now = self.without, self._now, (), None
         if tried == "attachments" and not self._was_told and choice.facts.vision:
             # The model does see: it was something about these attachments.
             self.omissions.images_before = len(self.history.messages)
             learned = ()
         self._tried.clear()
-        self.compression.adopt()
         if not learned:
             return ""
         self.lessons.keep(choice, learned)
