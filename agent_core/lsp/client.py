@@ -31,49 +31,35 @@ class LspRefused(LspFailure):
 # Messages on a pipe: a header with the length, then JSON (base protocol, 3.17).
 
 _LONGEST_HEADER = 4096
+_NO_MESSAGE = "It wrote something else than messages to its output."
 _LENGTH = re.compile(rb"^content-length:[ \t]*(\d{1,12})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 
 
-class Frames:
-    """Cuts bytes into messages of at most `longest` bytes."""
+async def read_message(reader: asyncio.StreamReader, longest: int) -> Mapping[str, Any] | None:
+    """The next message, of at most `longest` bytes; None at the end.
 
-    def __init__(self, longest: int) -> None:
-        self._longest = longest
-        self._data = bytearray()
-        self._needed = 0  # bytes that the next step needs, so that a long message is not looked at piece by piece
-
-    def add(self, data: bytes) -> list[Mapping[str, Any]]:
-        """The messages that `data` completes.
-
-        Raises:
-            LspFailure: that is not the protocol, or a message is too long.
-        """
-        self._data += data
-        found: list[Mapping[str, Any]] = []
-        while len(self._data) >= self._needed and (body := self._next()) is not None:
-            found.append(_message(body))
-        return found
-
-    def _next(self) -> bytes | None:
-        head, separator, _ = self._data[: _LONGEST_HEADER + 4].partition(b"\r\n\r\n")
-        if not separator:
-            if len(self._data) > _LONGEST_HEADER:
-                raise LspFailure("It wrote something else than messages to its output.")
-            self._needed = len(self._data) + 1
-            return None
+    Raises:
+        LspFailure: that is not the protocol, or the message is too long.
+    """
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+        if len(head) > _LONGEST_HEADER:
+            raise LspFailure(_NO_MESSAGE)
         length = _LENGTH.search(head)
         if length is None:
             raise LspFailure("It sent a message without its length.")
-        if (size := int(length[1])) > self._longest:
-            raise LspFailure(f"It sent a message of more than {self._longest // 1024 // 1024} MB.")
-        start = len(head) + 4
-        if len(self._data) < start + size:
-            self._needed = start + size
-            return None
-        body = bytes(self._data[start : start + size])
-        del self._data[: start + size]
-        self._needed = 1
-        return body
+        if (size := int(length[1])) > longest:
+            raise LspFailure(f"It sent a message of more than {longest // 1024 // 1024} MB.")
+        message = json.loads(await reader.readexactly(size))
+    except asyncio.IncompleteReadError:
+        return None
+    except asyncio.LimitOverrunError as problem:
+        raise LspFailure(_NO_MESSAGE) from problem
+    except (ValueError, RecursionError) as problem:
+        raise LspFailure("It sent a message that is no JSON.") from problem
+    if not isinstance(message, dict):
+        raise LspFailure("It sent a message that is no JSON object.")
+    return message
 
 
 def framed(message: Mapping[str, Any]) -> bytes:
@@ -81,16 +67,6 @@ def framed(message: Mapping[str, Any]) -> bytes:
     # Lone surrogates of a broken file cannot be UTF-8; as an escape they can be sent.
     body = json.dumps(message, separators=(",", ":")).encode("ascii")
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
-
-
-def _message(body: bytes) -> Mapping[str, Any]:
-    try:
-        message = json.loads(body)
-    except (ValueError, RecursionError) as problem:
-        raise LspFailure("It sent a message that is no JSON.") from problem
-    if not isinstance(message, dict):
-        raise LspFailure("It sent a message that is no JSON object.")
-    return message
 
 
 # The conversation.
@@ -190,10 +166,8 @@ class Peer:
                 return  # the reader sees the end, and knows more of it
 
     async def _read(self) -> None:
-        frames = Frames(_LONGEST_MESSAGE)
-        while data := await self._child.read():
-            for message in frames.add(data):
-                self._take(message)
+        while (message := await read_message(self._child.output, _LONGEST_MESSAGE)) is not None:
+            self._take(message)
 
     def _take(self, message: Mapping[str, Any]) -> None:
         method, number, params = message.get("method"), message.get("id"), message.get("params")

@@ -33,7 +33,12 @@ _LAST_WORDS_SECONDS = 0.5
 
 
 class Child:
-    """A running server. Made by `start` and used on the service loop only, except `kill`."""
+    """A running server. Made by `start` and used on the service loop only, except `kill`.
+
+    Attributes:
+        output: what it writes to its standard output.
+        exited: set when its process has ended.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], guardian: Guardian, mark: str) -> None:
         self._process = process
@@ -41,7 +46,7 @@ class Child:
         self._guardian = guardian
         self._tail = ""
         self._stdin: asyncio.StreamWriter | None = None
-        self._stdout: asyncio.StreamReader | None = None
+        self.output = asyncio.StreamReader(limit=_READ_BYTES)
         self._transports: list[asyncio.BaseTransport] = []
         # Those that have no transport yet to close them.
         self._unopened = [pipe for pipe in (process.stdin, process.stderr, process.stdout) if pipe is not None]
@@ -102,9 +107,21 @@ class Child:
         if self._process.returncode is None:
             signal_group(self.pid, SIGKILL)
 
-    async def read(self) -> bytes:
-        """The next bytes of its standard output; b'' at the end."""
-        return b"" if self._stdout is None else await self._stdout.read(_READ_BYTES)
+    async def read_line(self, longest: int) -> bytes:
+        """The next line of its standard output, with its end; b'' at the end.
+
+        Raises:
+            McpFailure: the line has more than `longest` bytes.
+        """
+        parts: list[bytes] = []
+        while sum(map(len, parts)) <= longest:
+            try:
+                return b"".join([*parts, await self.output.readuntil(b"\n")])
+            except asyncio.LimitOverrunError as problem:
+                parts.append(await self.output.readexactly(problem.consumed))
+            except asyncio.IncompleteReadError:
+                return b""
+        raise too_long(longest)
 
     async def write(self, data: bytes) -> None:
         """Write to its standard input.
@@ -140,8 +157,9 @@ class Child:
         return self.exited.is_set()
 
     async def _open_pipes(self) -> None:
-        self._stdout = await self._reader(self._unopened.pop())
-        errors = await self._reader(self._unopened.pop())
+        await self._connect(self.output, self._unopened.pop())
+        errors = asyncio.StreamReader(limit=_READ_BYTES)
+        await self._connect(errors, self._unopened.pop())
         transport, protocol = await self._loop.connect_write_pipe(
             lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), self._unopened.pop()
         )
@@ -150,11 +168,9 @@ class Child:
         self._hearing = asyncio.create_task(self._hear(errors))
         self._stdin.write(GO)
 
-    async def _reader(self, pipe: IO[bytes]) -> asyncio.StreamReader:
-        reader = asyncio.StreamReader(limit=_READ_BYTES)
+    async def _connect(self, reader: asyncio.StreamReader, pipe: IO[bytes]) -> None:
         transport, _ = await self._loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
         self._transports.append(transport)
-        return reader
 
     async def _hear(self, errors: asyncio.StreamReader) -> None:
         while data := await errors.read(_READ_BYTES):
@@ -210,33 +226,6 @@ Message = Any
 def too_long(most: int) -> McpFailure:
     """What is said of a message of more than `most` bytes."""
     return McpFailure(f"It sent a message of more than {most // 1024 // 1024} MB.")
-
-
-class Lines:
-    """Cuts bytes into lines of at most `longest` bytes."""
-
-    def __init__(self, longest: int) -> None:
-        self._longest = longest
-        self._parts: list[bytes] = []
-        self._length = 0
-
-    def add(self, data: bytes) -> list[bytes]:
-        """The lines that `data` completes, without their ends.
-
-        Raises:
-            McpFailure: a line is too long.
-        """
-        *ended, rest = data.split(b"\n")
-        lines = []
-        for end in ended:
-            lines.append(b"".join([*self._parts, end]))
-            self._parts, self._length = [], 0
-        if rest:
-            self._parts.append(rest)
-            self._length += len(rest)
-        if self._length > self._longest:
-            raise too_long(self._longest)
-        return lines
 
 
 class WatchedStream:
@@ -314,17 +303,13 @@ async def child_streams(
     to_write, leaving = anyio.create_memory_object_stream[SessionMessage](0)
 
     async def read() -> None:
-        lines = Lines(longest)
         async with arriving:
-            while data := await child.read():
-                try:
-                    complete = lines.add(data)
-                except McpFailure as problem:
-                    on_failure(problem)
-                    return
-                for line in complete:
+            try:
+                while line := await child.read_line(longest):
                     for message in reader.read(line):
                         await arriving.send(SessionMessage(message))
+            except McpFailure as problem:
+                on_failure(problem)
 
     async def write() -> None:
         async for item in leaving:
