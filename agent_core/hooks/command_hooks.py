@@ -6,12 +6,11 @@ import contextlib
 import json
 import os
 import selectors
-import subprocess
-import time
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import yaml
 from pydantic import ValidationError
@@ -40,6 +39,7 @@ from tools.ports import Interrupt
 
 _READ_BYTES = 64 * 1024
 _MOST_BYTES = 1024 * 1024
+_REST_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +49,6 @@ class Ran:
     exit_code: int
     stdout: str
     stderr: str
-
-
-@dataclass(slots=True)
-class _Talk:
-    """What is still to be written, and what was read; more than a megabyte of an output is left out."""
-
-    rest: memoryview
-    heard: dict[str, bytearray] = field(default_factory=lambda: {"out": bytearray(), "err": bytearray()})
 
 
 def run_command(
@@ -82,94 +74,54 @@ def run_command(
         process, mark = start_waiting(("/bin/sh", "-c", command), guardian, cwd=cwd, env=env)
     except (OSError, ValueError) as problem:
         raise HookFailed(f"could not be started in {cwd}: {problem}") from problem
-    talk = _Talk(memoryview(GO + told))
+    heard = bytearray(), bytearray()
+    talking = [
+        threading.Thread(target=_write, args=(process.stdin, GO + told), daemon=True),
+        threading.Thread(target=_read, args=(process.stdout, heard[0]), daemon=True),
+        threading.Thread(target=_read, args=(process.stderr, heard[1]), daemon=True),
+    ]
 
     def kill() -> None:
         signal_group(process.pid, SIGKILL)
 
     forget = interrupt.on_cancel(kill) if interrupt is not None else lambda: None
+    watch = open_exit_watch(process)
     try:
-        ended = _talked(process, talk, time.monotonic() + seconds)
+        for thread in talking:
+            thread.start()
+        with selectors.DefaultSelector() as selector:
+            selector.register(watch, selectors.EVENT_READ)
+            ended = bool(selector.select(seconds))
     finally:
         forget()
         kill()
+        os.close(watch)
         exit_code = process.wait()
         guardian.discard(process.pid)
-        # What has left the group; nobody waits for the look through all processes.
+        # What has left the group, and may keep the pipes open; nobody waits for the look through all processes.
         in_background(lambda: kill_marked(mark), "what a hook has left running")
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+    for thread in talking:
+        thread.join(_REST_SECONDS)
     if interrupt is not None and interrupt.is_set():
         raise ToolInterrupted
     if not ended:
         raise HookFailed(f"has not ended within {seconds:g} seconds, and was ended")
-    out, err = (bytes(talk.heard[name]).decode("utf-8", "replace") for name in ("out", "err"))
+    out, err = (bytes(each).decode("utf-8", "replace") for each in heard)
     return Ran(exit_code, out, err)
 
 
-def _talked(process: subprocess.Popen[bytes], talk: _Talk, deadline: float) -> bool:
-    """Write and read until it has exited; False where it has not by the deadline."""
-    watch = open_exit_watch(process)
-    try:
-        with selectors.DefaultSelector() as selector:
-            selector.register(watch, selectors.EVENT_READ, "exit")
-            for pipe, event, name in (
-                (process.stdin, selectors.EVENT_WRITE, "in"),
-                (process.stdout, selectors.EVENT_READ, "out"),
-                (process.stderr, selectors.EVENT_READ, "err"),
-            ):
-                if pipe is not None:
-                    os.set_blocking(pipe.fileno(), False)
-                    selector.register(pipe, event, name)
-            while (left := deadline - time.monotonic()) > 0:
-                for key, _ in selector.select(left):
-                    if key.data == "exit":
-                        _read_rest(process, talk)
-                        return True
-                    if not _step(key, talk):
-                        selector.unregister(key.fileobj)
-                        if key.data == "in" and process.stdin is not None:
-                            process.stdin.close()
-        return False
-    finally:
-        os.close(watch)
+def _write(pipe: IO[bytes], data: bytes) -> None:
+    with contextlib.suppress(OSError), pipe:  # it need not read
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(pipe.fileno(), rest) :]
 
 
-def _step(key: selectors.SelectorKey, talk: _Talk) -> bool:
-    """Write to a pipe, or read from it; False where that is over."""
-    if key.data != "in":
-        return _read(key.fd, talk.heard[key.data])
-    try:
-        talk.rest = talk.rest[os.write(key.fd, talk.rest[:_READ_BYTES]) :]
-    except BlockingIOError:
-        return True
-    except OSError:  # it does not read, and need not
-        talk.rest = talk.rest[:0]
-    return bool(talk.rest)
-
-
-def _read(descriptor: int, into: bytearray) -> bool:
-    try:
-        data = os.read(descriptor, _READ_BYTES)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    into += data[: max(0, _MOST_BYTES - len(into))]
-    return bool(data)
-
-
-def _read_rest(process: subprocess.Popen[bytes], talk: _Talk) -> None:
-    """What is in the pipes at its end; what it has left running may keep them open."""
-    for pipe, name in ((process.stdout, "out"), (process.stderr, "err")):
-        if pipe is None:
-            continue
-        before = -1
-        while len(talk.heard[name]) not in {before, _MOST_BYTES}:
-            before = len(talk.heard[name])
-            _read(pipe.fileno(), talk.heard[name])
+def _read(pipe: IO[bytes], into: bytearray) -> None:
+    """Read to the end; more than a megabyte is left out."""
+    with contextlib.suppress(OSError), pipe:
+        while data := os.read(pipe.fileno(), _READ_BYTES):
+            into += data[: max(0, _MOST_BYTES - len(into))]
 
 
 # What the command is told, in upstream's form or in the community's, and what it says.
