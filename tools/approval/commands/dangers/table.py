@@ -1,12 +1,11 @@
 """The table of dangerous calls, and who reads it.
 
-A row says which programs it is about, and what they are given when they are dangerous; the family and the reason
-stand above the rows that share them:
+A row says which programs it is about, and what they are given when they are dangerous; the family and the reason,
+which completes «because it …», stand above the rows that share them, with conditions of each of them:
 
-    rows("services", "controls services or power", r'''
+    [services, outside] controls services or power  none --help|--version
         systemctl           verb! status|show|cat
         apachectl httpd     any stop|restart
-    ''', outside=True)
 
 A row is the names of programs, then conditions that all hold, with two blanks or more between them. A line that
 ends in a backslash goes on in the next. A command of git is named as git names it (`git-reset`), `git-*` is any of
@@ -36,12 +35,13 @@ from fnmatch import fnmatchcase
 
 from tools.approval.commands.bash import lines_of_table
 from tools.approval.commands.bash.reading import Argument, Invocation
-from tools.approval.commands.classes import Family, Finding
+from tools.approval.commands.classes import WORST_FIRST, Finding
 from tools.approval.commands.dangers.scene import Words, sort_words, texts
 from tools.light_dataclass import dataclass
 
 _EARLY, _SAID = 3, 2
 _COLUMNS = re.compile(r"\s{2,}")
+_HEAD = re.compile(r"\[(?P<family>[a-z ]+)(?P<outside>, outside)?\] (?P<why>.*?)(?:  (?P<always>.*))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +59,17 @@ class Row:
     finding: Finding
 
 
-def rows(family: Family, why: str, table: str, *, outside: bool = False, always: str = "") -> Iterator[Row]:
-    """The rows of a text.
-
-    Args:
-        why: completes «because it …».
-        outside: as in `Finding`.
-        always: conditions of each row.
-    """
-    finding = Finding("dangerous", family, why, outside=outside)
+def rows(table: str) -> Iterator[Row]:
+    """The rows of a text; a line that begins with `#` is a remark."""
+    finding, always = Finding("dangerous", "hidden", ""), ""
     for line in lines_of_table(table):
-        programs, *conditions = _COLUMNS.split(f"{line}  {always}".strip())
+        if line.startswith("#"):
+            continue
+        if head := _HEAD.fullmatch(line):
+            family = next(one for one in WORST_FIRST if one == head["family"])
+            finding, always = Finding("dangerous", family, head["why"], outside=bool(head["outside"])), head["always"]
+            continue
+        programs, *conditions = _COLUMNS.split(f"{line}  {always or ''}".strip())
         named = (condition.partition(" ") for condition in conditions)
         yield Row(tuple(programs.split()), tuple((kind, expected) for kind, _, expected in named), finding)
 
@@ -152,9 +152,14 @@ class Table:
         self._values = values
 
     @functools.cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """All of them."""
+        return tuple(self._make())
+
+    @functools.cached_property
     def _by_name(self) -> Mapping[str, list[Row]]:
         found: dict[str, list[Row]] = {}
-        for row in self._make():
+        for row in self.rows:
             for program in row.programs:
                 found.setdefault(program, []).append(row)
         return found

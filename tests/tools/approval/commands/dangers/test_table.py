@@ -5,7 +5,7 @@ import re
 from tests.support.each import each
 from tests.tools.approval.commands.dangers.scene import PROJECT
 from tools.approval.commands.bash.interpreter import read_command
-from tools.approval.commands.dangers.programs import all_rows
+from tools.approval.commands.dangers.programs import PROGRAMS
 from tools.approval.commands.dangers.table import CONDITIONS, Table, options_with_values, rows
 
 VALUES = options_with_values("""
@@ -15,7 +15,7 @@ VALUES = options_with_values("""
 
 def _is_found(row: str, command: str) -> bool:
     (call,) = read_command(command, PROJECT).invocations
-    table = Table(lambda: rows("deletion", "goes through {}", row), VALUES)
+    table = Table(lambda: rows(f"[deletion] goes through {{}}\n{row}"), VALUES)
     found = list(table.findings(call.program, call.arguments, call))
     assert {one.why for one in found} <= {"goes through tool"}
     return bool(found)
@@ -51,7 +51,7 @@ def test_a_row_holds_where_all_its_conditions_do(row, found, not_found):
 
 
 def test_a_line_goes_on_behind_a_backslash_and_all_rows_may_share_conditions():
-    row, other = rows("git", "why", "a \\\n    b  any x\\\n    |y\nc", outside=True, always="none z")
+    row, other = rows("# A remark.\n[git, outside] why  none z\na \\\n    b  any x\\\n    |y\nc")
 
     assert (row.programs, row.conditions) == (("a", "b"), (("any", "x|y"), ("none", "z")))
     assert other.conditions == (("none", "z"),)
@@ -59,6 +59,6 @@ def test_a_line_goes_on_behind_a_backslash_and_all_rows_may_share_conditions():
 
 
 def test_every_row_of_the_table_is_one():
-    for row in all_rows():
+    for row in PROGRAMS.rows:
         assert all(re.fullmatch(r"[\w.+*-]+", program) for program in row.programs), row
         assert all(kind in CONDITIONS and re.compile(expected) for kind, expected in row.conditions), row
