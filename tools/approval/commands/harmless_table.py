@@ -27,23 +27,18 @@ PROGRAMS = forms_of(rf"""
     uptime  -  -ps --pretty --since
     groups  :* nothing  -
     id  :* nothing  -ugGnrzapP --user --group --groups --name --real
-    who  -  -abdHlmpqrsTtuw --all --boot --heading --count
-    tty  - nothing  -s --silent --quiet
-    numfmt  :* nothing  -d: -z --to: --from: --suffix: --format: --field: --delimiter: --padding: --header? \
-            --round: --grouping --invalid: --to-unit: --from-unit: --zero-terminated
     seq  :* nothing  -w -f: -s: -t: -# --separator: --format: --equal-width
-    factor  :*  -
     basename  :* nothing  -az -s: --multiple --suffix: --zero
     dirname  :* nothing  -z --zero
     pgrep  :*  -flaxnocvi -u: -U: -P: -d: -g: -G: -s: -t: --full --list-name --list-full --exact --newest \
             --oldest --count --delimiter: --parent: --euid: --ignore-case
-    locale  :*  -amkcv --all-locales --charmaps
     lscpu  -  -Jxabcy -e? -p? --json --all --bytes --extended? --parse?
-    cal ncal  :*  -mjy31hwNn -A: -B: -#
-    getconf  :*  -a
     netstat  -  -tulpnaersgixo46Wvm --tcp --udp --listening --numeric --all --programs --route  needs -n \
             --numeric
     hostname  -  -s
+    tty  - nothing  -s --silent --quiet
+    locale  :*  -amkcv --all-locales --charmaps
+    getconf  :*  -a
     top  -  -b -n: -l:  needs -n -l
     bc  -  -lq
     dpkg  :*  -lsL --list --print-architecture  needs -l -s -L --list --print-architecture
@@ -84,10 +79,7 @@ PROGRAMS = forms_of(rf"""
     realpath  @* nothing  -emLPqsz --relative-to@ --relative-base@ --canonicalize-existing \
             --canonicalize-missing --no-symlinks --strip --quiet --zero --logical --physical
     which  @*  -as --all
-    whereis  @*  -bmsul
-    lsblk  @*  -abfmplnJtdriSPODz -o: -e: -I: -x: --all --bytes --fs --json --list --noheadings --nodeps \
-            --output: --paths --pairs --output-all
-    pathchk  :*  -pP --portability
+    lsblk  @*  -abfmplnJtdriSPODz -o: --all --bytes --fs --json --list --output: --paths
     file  @*  -biLhknNr0 -F: --mime --mime-type --mime-encoding --brief --dereference --no-dereference \
             --extension --separator: --keep-going --no-pad --print0
     md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum md5  @* reads  -btzqrsUp0 -a: \
@@ -100,7 +92,6 @@ PROGRAMS = forms_of(rf"""
     tree  @*  -adfishDCnpugFtrvUcQNqASXJx -L: -I: -P@ --noreport --dirsfirst --filesfirst --prune --filelimit: \
             --charset: --du --si --inodes --device --sort: --timefmt: --matchdirs --ignore-case --gitignore
     unzip  @*  -ltv -Z:  needs -l -t -v -Z
-    zipinfo  @*  -1
     # They show lines of files.
     grep egrep fgrep  :~* reads  {_GREP}  scripts {_GREP_SCRIPTS}  searches -r --recursive -d
     zgrep  :~*  {_GREP}  scripts {_GREP_SCRIPTS}  searches -r --recursive -d
@@ -140,9 +131,6 @@ PROGRAMS = forms_of(rf"""
     hexdump hd  <*  -bcCdoxv -n: -s: -e: --canonical --length: --skip: --no-squeezing
     cmp  <*  -bls -i: -n: --print-bytes --verbose --silent --quiet --bytes: --ignore-initial:
     zcat gzcat bzcat xzcat lzcat zstdcat  <*  -fq --force --quiet
-    fmt  <*  -cstu -w: -g: -p: -# --width: --split-only --uniform-spacing
-    pr  <*  -tmdFn -l: -w: -h: -o: -#
-    tsort  <  -
     sort  <*  -bdfgihMnrRsuVzcCm -k: -t: -S: --key: --field-separator: --unique --reverse --numeric-sort \
             --human-numeric-sort --general-numeric-sort --version-sort --ignore-case --ignore-leading-blanks \
             --stable --zero-terminated --merge --check? --month-sort --random-sort --buffer-size: --parallel: \
@@ -251,28 +239,21 @@ WRAPPERS = forms_of(r"""
 # What a repository's own settings have git run is asked about where nothing contains it.
 
 _GIT_DIFF = r"""-pusabwzRWMCBD0123456789 -# -U: -S: -G: -M? -C? -B? -X? --patch --no-patch --raw --stat? \
-    --numstat --shortstat \
-    --dirstat? --cumulative --summary --name-only --name-status --patch-with-stat --compact-summary --stat-width: \
-    --check --full-index --binary --abbrev? --no-abbrev --no-prefix --src-prefix: --dst-prefix: --default-prefix \
-    --minimal --patience --histogram --diff-algorithm: --anchored: --indent-heuristic --no-indent-heuristic \
-    --word-diff? --word-diff-regex: --color-words? --color? --no-color --color-moved? --color-moved-ws: \
-    --diff-filter: --find-renames? --find-copies? --find-copies-harder --no-renames --break-rewrites? \
-    --rename-empty --irreversible-delete --pickaxe-regex --pickaxe-all --find-object: --relative? --no-relative \
-    --text --ignore-space-at-eol --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-cr-at-eol \
-    --ignore-matching-lines: -I: --function-context --inter-hunk-context: --unified: --exit-code --quiet \
-    --no-ext-diff --no-textconv --ignore-submodules? --line-prefix: --output-indicator-new: \
-    --output-indicator-old: --output-indicator-context: --ita-invisible-in-index --ws-error-highlight:"""
-_LOG = rf"""{_GIT_DIFF} -n: -L< -iEFPgtcm --oneline --graph --decorate? --no-decorate --decorate-refs: \
-    --decorate-refs-exclude: --all --branches? --tags? --remotes? --glob: --exclude: --author: --committer: \
-    --grep: --grep-reflog: --regexp-ignore-case --extended-regexp --fixed-strings --perl-regexp --all-match \
-    --invert-grep --since: --until: --after: --before: --since-as-filter: --max-age: --min-age: --merges \
-    --no-merges --min-parents: --max-parents: --first-parent --follow --reverse --topo-order --date-order \
-    --author-date-order --date: --relative-date --format: --pretty? --abbrev-commit --no-abbrev-commit \
-    --max-count: --skip: --left-right --left-only --right-only --cherry --cherry-pick --cherry-mark --boundary \
-    --simplify-by-decoration --full-history --simplify-merges --dense --sparse --ancestry-path? --show-pulls \
-    --remove-empty --in-commit-order --source --use-mailmap --no-mailmap --mailmap --notes? --no-notes \
-    --walk-reflogs --no-walk? --parents --children --not --cc --diff-merges: --encoding: --expand-tabs? \
-    --no-expand-tabs --merge --log-size --full-diff --clear-decorations"""
+    --numstat --shortstat --name-only --name-status --summary --compact-summary --stat-width: --check --full-index \
+    --binary --abbrev? --no-abbrev --no-prefix --src-prefix: --dst-prefix: --minimal --patience --histogram \
+    --diff-algorithm: --word-diff? --word-diff-regex: --color-words? --color? --no-color --color-moved? \
+    --diff-filter: --find-renames? --find-copies? --find-copies-harder --no-renames --pickaxe-regex \
+    --pickaxe-all --find-object: --relative? --no-relative --text --ignore-space-at-eol --ignore-space-change \
+    --ignore-all-space --ignore-blank-lines --ignore-cr-at-eol --ignore-matching-lines: -I: --function-context \
+    --unified: --exit-code --quiet --no-ext-diff --no-textconv --ignore-submodules?"""
+_LOG = rf"""{_GIT_DIFF} -n: -L< -iEFPgtcm --oneline --graph --decorate? --no-decorate --all --branches? --tags? \
+    --remotes? --glob: --exclude: --author: --committer: --grep: --regexp-ignore-case --extended-regexp \
+    --fixed-strings --perl-regexp --all-match --invert-grep --since: --until: --after: --before: --merges \
+    --no-merges --first-parent --follow --reverse --topo-order --date-order --author-date-order --date: \
+    --relative-date --format: --pretty? --abbrev-commit --no-abbrev-commit --max-count: --skip: --left-right \
+    --left-only --right-only --boundary --simplify-by-decoration --full-history --simplify-merges \
+    --ancestry-path? --source --notes? --no-notes --no-walk? --parents --children --not --cc --diff-merges: \
+    --full-diff"""
 _LISTS = r"""--sort: --format: --contains: --no-contains: --merged? --no-merged? --points-at: --color? --no-color \
     --column? --no-column --ignore-case -i --omit-empty"""
 GIT = forms_of(rf"""
@@ -282,12 +263,7 @@ GIT = forms_of(rf"""
     diff  ~*  {_GIT_DIFF} --cached --staged --merge-base --no-index --cc --base --ours --theirs  searches *
     log  <*  {_LOG}
     show  <*  {_LOG}
-    whatchanged  <*  {_LOG}
     reflog  <*  {_LOG}
-    diff-tree  <*  {_LOG} -r --root --stdin --no-commit-id
-    diff-index  <*  {_GIT_DIFF} --cached -m --merge-base
-    diff-files  <*  {_GIT_DIFF}
-    range-diff  <*  {_GIT_DIFF} --creation-factor: --no-dual-color --left-only --right-only
     rev-list  <*  {_LOG} --count --objects --bisect --header --timestamp --disk-usage?
     shortlog  <*  -nsec -w? -n -# --numbered --summary --email --committer --group: --format: --since: --until: \
             --after: --before: --all --no-merges --merges --author: --grep: --branches? --tags? --remotes? \
@@ -300,7 +276,6 @@ GIT = forms_of(rf"""
     blame  <*  -bclnsetwfpkM? -L< -M? -C? -# --root --show-stats --porcelain --line-porcelain --incremental \
             --show-name --show-number --show-email --date: --since: --reverse --first-parent --abbrev: \
             --color-lines --color-by-age
-    annotate  <*  -lt -L<
     ls-files  @*  -cdmoiskutzvf --cached --deleted --modified --others --ignored --stage --unmerged --killed \
             --exclude-standard --full-name --error-unmatch --eol --abbrev? --deduplicate --directory \
             --no-empty-directory --exclude: -x: --format: --resolve-undo
@@ -316,18 +291,9 @@ GIT = forms_of(rf"""
     describe  <*  --tags --all --always --long --dirty? --abbrev: --match: --exclude: --exact-match \
             --candidates: --first-parent --contains
     merge-base  <*  -a --all --octopus --is-ancestor --fork-point --independent
-    name-rev  <*  --tags --refs: --exclude: --all --name-only --always
     show-ref  <*  -qdsh --head --heads --tags --branches --dereference --hash? --verify --quiet --abbrev?
     for-each-ref  <*  --count: --shell --include-root-refs {_LISTS}
-    count-objects  -  -vH --verbose --human-readable
-    cherry  <*  -v --abbrev?
     check-ignore  @*  -qvnz --quiet --verbose --non-matching --no-index
-    check-attr  @*  -az --all --cached
-    check-ref-format  :*  --branch --normalize --allow-onelevel
-    check-mailmap  :*  -
-    stripspace  -  -sc --strip-comments --comment-lines
-    show-branch  <*  -ar --all --remotes --current --list --sha1-name --no-name --topo-order --date-order \
-            --color? --no-color
     version  -  --build-options
     # Of these other forms would change branches, tags, remotes or stashes.
     branch  -  -arv --all --remotes --verbose --show-current --list --no-abbrev --abbrev: {_LISTS}
@@ -343,11 +309,5 @@ GIT = forms_of(rf"""
     remote:get-url  :  --all --push
     submodule:status  @*  --cached --recursive -q --quiet
     reflog:show  <*  {_LOG}
-    reflog:exists  :  -
-    reflog:list  -  -
-    notes:list  <*  -
-    notes:show  <*  -
-    bisect:log  -  -
-    sparse-checkout:list  -  -
     cat-file:blob cat-file:tree cat-file:commit cat-file:tag  <  -
 """)
