@@ -264,8 +264,7 @@ ARGUMENTS: Mapping[str, Mapping[str, As]] = {
         **_OLD,
         **_NEW,
         **_EVERY,
-        **_are("patch", "input patchtext patchcontent unifieddiff v4a patchstring"),
-        **_are("_diff", "diff blocks searchreplaceblocks"),
+        **_are("patch", "input patchtext patchcontent unifieddiff v4a patchstring diff"),
         **_are("edits", "edit changes replacements multiedits operations"),
     },
     "search_files": {
@@ -276,7 +275,6 @@ ARGUMENTS: Mapping[str, Mapping[str, As]] = {
         ),
         **_are("_names", "name filename globpattern namepattern filenamepattern"),
         **_are("file_glob", "glob include includes includepattern filepattern fileglob filter globs"),
-        **_are("_left_out", "exclude excludes excludepattern excludeglob ignore"),
         **_FOLDER,
         **_are("path", "file filepath paths files", "one"),
         **_are("limit", "maxresults headlimit maxcount numresults maxmatches topk count max"),
@@ -301,7 +299,6 @@ ARGUMENTS: Mapping[str, Mapping[str, As]] = {
     "clarify": {
         **_are("question", "text prompt message query q"),
         **_are("choices", "options followup answers suggestions"),
-        **_are("_questions", "questions"),
     },
     "delegate_task": {
         **_are("goal", "prompt task instructions instruction objective message query"),
@@ -428,12 +425,6 @@ PREFIXES = (
 _NOT_COMPARED = re.compile(r"[\W_]+")
 _SHELLS = frozenset({"bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh"})
 _OPERATORS = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1"})
-_BLOCK = re.compile(
-    r"^[ \t]*(?:<{5,9}|-{5,9}) ?SEARCH>?[^\n]*\n(?:(?::start_line:[^\n]*\n)?-{5,9}\n)?(.*?)^[ \t]*={5,9}[ \t]*\n(.*?)"
-    r"^[ \t]*(?:>{5,9}|\+{5,9}) ?REPLACE[^\n]*$",
-    re.DOTALL | re.MULTILINE,
-)
-_BLOCK_BEGINS = re.compile(r"\s*(?:<{5,9}|-{5,9}) ?SEARCH")
 # Where nothing is a value of its own.
 _MAY_BE_EMPTY = frozenset({"new_string", "content"})
 
@@ -603,9 +594,9 @@ def _make_page(ours: dict[str, Any]) -> None:
 
 
 def _make_search(ours: dict[str, Any]) -> None:
-    """A search for names where only names are given; lines around; files to leave out."""
+    """A search for names where only names are given; lines around."""
     names, glob = ours.pop("_names", None), ours.get("file_glob")
-    around, left_out = ours.pop("_around", None), ours.pop("_left_out", None)
+    around = ours.pop("_around", None)
     if around and not ours.get("context"):
         ours["context"] = around
     if isinstance(glob, list):
@@ -621,48 +612,16 @@ def _make_search(ours: dict[str, Any]) -> None:
         ours["pattern"], ours["target"] = ours.pop("file_glob"), "files"
     elif is_of_names and glob and glob == ours.get("pattern"):
         del ours["file_glob"]
-    if left_out:
-        without = [f"!{name}" for name in (left_out if isinstance(left_out, list) else str(left_out).split(","))]
-        ours["file_glob"] = ",".join(filter(None, (str(ours.get("file_glob") or ""), *without)))
 
 
 def _make_edit(ours: dict[str, Any]) -> None:
-    """Edits out of blocks of SEARCH and REPLACE; a diff is a patch."""
-    diff = ours.pop("_diff", None)
-    if isinstance(diff, str) and "patch" in ours:
-        raise Unclear("patch: give one patch. Nothing was changed.")
-    blocks = _blocks(diff if isinstance(diff, str) else ours.get("patch"))
-    if blocks and "edits" in ours:
-        raise Unclear("patch: give either edits or blocks of SEARCH and REPLACE. Nothing was changed.")
-    if blocks:
-        ours.pop("patch", None)
-        ours["edits"] = [{"old_string": old, "new_string": new} for old, new in blocks]
-    elif isinstance(diff, str):
-        ours["patch"] = diff
+    """A single edit is a list of one."""
     if isinstance(ours.get("edits"), Mapping):
         ours["edits"] = [ours["edits"]]
 
 
-def _blocks(text: object) -> list[tuple[str, str]]:
-    """What is replaced by what in a text that is nothing but blocks of SEARCH and REPLACE; [] for any other.
-
-    A patch of a file that holds such blocks is none.
-    """
-    if not isinstance(text, str) or "REPLACE" not in text or not _BLOCK_BEGINS.match(text):
-        return []
-    return [] if _BLOCK.sub("", text).strip() else _BLOCK.findall(text)
-
-
 def _make_question(ours: dict[str, Any]) -> None:
-    """The only question of a list, and its choices as words."""
-    questions = ours.pop("_questions", None)
-    if isinstance(questions, list) and questions:
-        if len(questions) > 1 or "question" in ours:
-            raise Unclear("clarify: ask one question with each call. Nothing was asked.")
-        only = questions[0] if isinstance(questions[0], Mapping) else {"question": questions[0]}
-        ours["question"] = only.get("question") or only.get("text") or only.get("prompt")
-        if only.get("options") or only.get("choices"):
-            ours["choices"] = only.get("options") or only.get("choices")
+    """The choices as words."""
     choices = ours.get("choices")
     if isinstance(choices, list):
         ours["choices"] = [_label(choice) for choice in choices]
