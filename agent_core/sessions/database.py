@@ -191,19 +191,6 @@ class Database:
                 self._reading.remove(thread)
         self._give_back(file, connection)
 
-    def warm(self) -> None:
-        """Have the connection that the first transaction needs, if it can be had at once. No file is made for it."""
-        if self._is_closed or identity_of(self.path) is None or not self._write_lock.acquire(blocking=False):
-            return
-        try:
-            # The first transaction meets what is wrong again, and tells it.
-            with contextlib.suppress(StoreError), self._faults_told(self._drop_writer, 0):
-                now = time.monotonic()
-                _, connection = self._writer or self._open_writer(self._ready(now), now)
-                connection.execute("SELECT 1 FROM sqlite_master LIMIT 0")  # reads the schema
-        finally:
-            self._release_writer()
-
     def checkpoint(self) -> None:
         """Move what the write-ahead log holds into the database. It takes a while, and delays no transaction.
 

@@ -22,7 +22,6 @@ from agent_core.events import (
     UserSaid,
 )
 from agent_core.messages import Message
-from agent_core.providers.pricing import Spent
 from agent_core.sessions.database import Database, unpack
 from agent_core.sessions.event_codec import decode, plain_text, unreadable
 from agent_core.sessions.leases import holder_of, is_alive
@@ -37,8 +36,8 @@ from agent_core.sessions.rows import (
     options_text,
     path_from,
     path_text,
+    readable_spent,
     roots_text,
-    spent_from,
     turn_from,
 )
 from agent_core.sessions.titles import clean_title
@@ -80,7 +79,7 @@ def record_from(row: Row) -> SessionRecord:
         updated_at=updated_at if is_moment(updated_at) else 0.0,
         archived=archived == ARCHIVED,
         turns=turns,
-        spent=_spent(requests, usage, cost),
+        spent=readable_spent(requests, usage, cost),
         holder=holder_of(*lease),
         is_damaged=not whole,
     )
@@ -102,13 +101,6 @@ def read_record(connection: sqlite3.Connection, session_id: str) -> SessionRecor
     if row is None:
         raise UnknownSession(session_id)
     return record_from(row)
-
-
-def _spent(requests: int, usage: str, cost: float | None) -> Spent:
-    try:
-        return spent_from(requests, usage, cost)
-    except (ValueError, TypeError, AttributeError):
-        return Spent(requests, cost=cost)
 
 
 def _loaded(text: str | None, kind: type[Any]) -> Any:

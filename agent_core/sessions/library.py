@@ -144,9 +144,8 @@ class SessionLibrary:
         return is_alive(holder, self.database.clock())
 
     def warm(self) -> None:
-        """Load what the first tool call needs, and open what the first turn is stored with."""
+        """Load what the first tool call needs."""
         _ = self.files
-        self.database.warm()
 
     def take(self, session_id: str, cwd: str, roots: tuple[str, ...]) -> None:
         """Have a session that this process is about to prompt, working where it was loaded.

@@ -141,6 +141,14 @@ def spent_from(requests: int, usage: str, cost: float | None) -> Spent:
     )
 
 
+def readable_spent(requests: int, usage: str, cost: float | None) -> Spent:
+    """The same; of damaged columns what can be read."""
+    try:
+        return spent_from(requests, usage, cost)
+    except (ValueError, TypeError, AttributeError):
+        return Spent(requests, cost=cost)
+
+
 # What a session has used since it was last stored → the table `spending`, by day and model.
 
 _BEFORE = "SELECT requests, usage, cost FROM sessions WHERE id = ? AND source <> ?"
@@ -163,7 +171,7 @@ def add_spending(connection: sqlite3.Connection, session_id: str, spent: Spent, 
     row = connection.execute(_BEFORE, (session_id, SUB_AGENT)).fetchone()
     if row is None:
         return
-    before = _stored(*row)
+    before = readable_spent(*row)
     if spent.requests < before.requests:  # what was kept could not be read, and is counted anew
         before = Spent()
     new = spent.requests - before.requests
@@ -172,13 +180,6 @@ def add_spending(connection: sqlite3.Connection, session_id: str, spent: Spent, 
     now, then = asdict(spent.certain), asdict(before.certain)
     more = [max(0, now[name] - then[name]) for name in _COLUMNS]
     connection.execute(_ADD_SPENDING, (model, session_id, new, *more))
-
-
-def _stored(requests: int, usage: str, cost: float | None) -> Spent:
-    try:
-        return spent_from(requests, usage, cost)
-    except (ValueError, TypeError, AttributeError):
-        return Spent()
 
 
 # What a session keeps between its turns ⇄ the columns of `sessions`, and the long texts in `texts`.

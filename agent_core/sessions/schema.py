@@ -247,7 +247,7 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration], dea
         retried(lambda: connection.execute("BEGIN IMMEDIATE"), deadline)
         try:
             if version_of(connection) < migration.number:
-                for statement in _statements(migration.sql):
+                for statement in statements(migration.sql):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {migration.number}")
@@ -298,11 +298,6 @@ def version_of(connection: sqlite3.Connection) -> int:
     """The file's `user_version`."""
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return version
-
-
-@functools.cache
-def _statements(script: str) -> tuple[str, ...]:
-    return tuple(statements(script))
 
 
 def statements(script: str) -> Iterator[str]:

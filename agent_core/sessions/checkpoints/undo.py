@@ -6,11 +6,13 @@ import contextlib
 import json
 import sqlite3
 import stat
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import field, replace
 from pathlib import Path
 from sqlite3 import Connection
+from typing import Any
 
 from agent_core.errors import HermesError, RequestError, StoreError, UnknownSession
 from agent_core.messages import said_in, text_of
@@ -255,10 +257,7 @@ class _Run:
     max_bytes: int
     disk: Disk = LOCAL_DISK
     _rewind_id: int = 0
-    _done: list[FileOutcome] = field(default_factory=list)
-    _already: list[FileOutcome] = field(default_factory=list)
-    _kept: list[FileOutcome] = field(default_factory=list)
-    _failed: list[FileOutcome] = field(default_factory=list)
+    _outcomes: defaultdict[str, list[FileOutcome]] = field(default_factory=lambda: defaultdict(list))
 
     def run(self) -> RewindReport:
         """Bring the files back, then the conversation."""
@@ -275,14 +274,8 @@ class _Run:
         for trail in self.plan.folders:
             if not trail.is_made:
                 self._bring_folder(trail, missing)
-        report = RewindReport(
-            self.plan.kind,
-            self.plan.numbers,
-            tuple(self._done),
-            tuple(self._already),
-            tuple(self._kept),
-            tuple(self._failed),
-        )
+        outcomes: dict[str, Any] = {name: tuple(found) for name, found in self._outcomes.items()}
+        report = replace(RewindReport(self.plan.kind, self.plan.numbers), **outcomes)
         try:
             return replace(report, messages_left=self._finish())
         except HermesError as problem:
@@ -312,14 +305,14 @@ class _Run:
             found = self.disk.look(step.path, self.max_bytes)
             verdict = judge(step.trail, found)
             if verdict.state == "already":
-                self._already.append(FileOutcome(step.path, "nothing"))
+                self._add("already", step.path, "nothing")
                 return
             if verdict.state == "lost":
-                self._failed.append(FileOutcome(step.path, "nothing", verdict.reason))
+                self._add("failed", step.path, "nothing", verdict.reason)
                 return
             if verdict.state in {"conflict", "found"} and found.state != approved:
                 if not self.overwrite(_as_found(step, found, verdict)):
-                    self._kept.append(FileOutcome(step.path, verdict.action, verdict.reason))
+                    self._add("kept", step.path, verdict.action, verdict.reason)
                     return
                 approved = found.state
                 continue  # the person may have taken a while to answer
@@ -328,11 +321,14 @@ class _Run:
             except FileChanged:
                 continue
             except (StoreError, FileAccessError, OSError) as problem:
-                self._failed.append(FileOutcome(step.path, verdict.action, _told(problem)))
+                self._add("failed", step.path, verdict.action, _told(problem))
                 return
-            self._done.append(FileOutcome(step.path, verdict.action, remark))
+            self._add("done", step.path, verdict.action, remark)
             return
-        self._failed.append(FileOutcome(step.path, step.action, "something else keeps changing it; try again"))
+        self._add("failed", step.path, step.action, "something else keeps changing it; try again")
+
+    def _add(self, outcome: str, path: Path, action: Action, reason: str = "") -> None:
+        self._outcomes[outcome].append(FileOutcome(path, action, reason))
 
     def _remove_empty(self, folder: Path) -> None:
         now = self.disk.folder(folder)
@@ -347,18 +343,18 @@ class _Run:
         path, wanted = trail.path, trail.wanted
         try:
             now = self.disk.folder(path)
-            if now == wanted or any(each.path == path for each in (*self._done, *self._kept)):
+            if now == wanted or any(each.path == path for name in ("done", "kept") for each in self._outcomes[name]):
                 return
             if now.hash is not None and path not in missing and now != trail.left:
-                self._kept.append(FileOutcome(path, "chmod", "someone else has changed its permissions since"))
+                self._add("kept", path, "chmod", "someone else has changed its permissions since")
                 return
             self._note([*self.disk.missing_folders(path), Change(path, now, wanted, NO_CONTENT)])
             self.disk.place_folder(path, wanted)
         except (StoreError, FileAccessError, OSError) as problem:
-            self._failed.append(FileOutcome(path, "nothing", _told(problem)))
+            self._add("failed", path, "nothing", _told(problem))
             return
         if now.hash is None or path not in missing:
-            self._done.append(FileOutcome(path, "create" if now.hash is None else "chmod"))
+            self._add("done", path, "create" if now.hash is None else "chmod")
 
     def _change(self, step: FileStep, found: Found, action: Action) -> str:
         wanted = step.trail.wanted

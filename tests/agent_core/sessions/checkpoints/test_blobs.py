@@ -36,22 +36,10 @@ def test_content_comes_back_by_its_hash(blobs, content):
     assert blobs.has(name)
 
 
-def test_text_is_packed_and_noise_is_not(blobs):
-    assert place(blobs, blobs.put(TEXT)).stat().st_size < len(TEXT) / 10
-    assert place(blobs, blobs.put(NOISE)).stat().st_size == len(NOISE) + 1
-
-
 def test_nobody_else_can_read_them(blobs):
     path = place(blobs, blobs.put(TEXT))
     assert [path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777] == [0o600, 0o700]
     assert blobs.root.stat().st_mode & 0o777 == 0o700
-
-
-def test_known_content_is_not_written_again(blobs):
-    path = place(blobs, blobs.put(TEXT))
-    before = path.stat()
-    blobs.put(TEXT)
-    assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
 def test_known_content_that_is_old_becomes_young_again(blobs):
@@ -87,16 +75,6 @@ def test_missing_content_is_an_error_that_says_so(blobs):
 def test_what_is_no_hash_reaches_no_file(blobs, name):
     with pytest.raises(StoreError, match="not the hash"):
         blobs.get(name)
-
-
-def test_files_lists_every_content_and_no_leftover(blobs):
-    names = {blobs.put(content) for content in (b"a", b"b", TEXT)}
-    place(blobs, min(names)).with_name("x.tmp").write_bytes(b"half")
-    assert {file.hash for file in blobs.files()} == names
-    assert sum(file.size for file in blobs.files()) > 0
-    blobs.drop(min(names))
-    blobs.drop(min(names))
-    assert {file.hash for file in blobs.files()} == names - {min(names)}
 
 
 def test_leftovers_are_dropped_once_they_are_old(blobs):
