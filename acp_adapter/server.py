@@ -477,7 +477,7 @@ class HermesACPAgent:
     def _replay(self, session: SessionState) -> None:
         """Show what happened."""
         library = self._factory.sessions
-        transcript = library.archive.story(session.id)
+        transcript = library.archive.transcript(session.id)
         elsewhere = library.runs_elsewhere(transcript.session)
         updates = replay_params(
             transcript,

@@ -100,7 +100,7 @@ def show_context(_typed: Typed, desk: Desk) -> Told:
     elif model:
         heading += f"; how much {code(model)} can take is not known ({count(USUAL_WINDOW)} is a guess)"
     lines = [f"{heading}.", "", table(("", "tokens", ""), rows), *left_out_lines(services)]
-    used = _reported(desk.factory.sessions.archive.story(desk.session.id))
+    used = _reported(desk.factory.sessions.archive.transcript(desk.session.id))
     if used is not None:
         lines += ["", f"With the last request its server counted {count(used.used)} of {count(used.size)}."]
     if not sizes["system"]:

@@ -217,7 +217,7 @@ class Rewinding:
 
     def _memory_edits(self, plan: RewindPlan) -> list[MemoryEdit]:
         """What is to be made of what is remembered, as far as the plan's turns are in view."""
-        story = self._library.archive.story(self._session.id)
+        story = self._library.archive.transcript(self._session.id)
         edits = edits_in(event for each in story.events if each.turn in plan.numbers for event in each.events)
         return [edit.reversed() for edit in reversed(edits)] if plan.kind == "undo" else edits
 
@@ -299,7 +299,7 @@ class Rewinding:
         return kept.plan if kept is not None else ()
 
     def _stored_plan(self) -> tuple[TodoItem, ...]:
-        events = replayed(self._library.archive.story(self._session.id))
+        events = replayed(self._library.archive.transcript(self._session.id))
         plans = [event.items for event in events if isinstance(event, PlanChanged)]
         return plans[-1] if plans else ()
 

@@ -13,7 +13,7 @@ from agent_core.errors import RequestError, UnknownSession
 from agent_core.sessions.database import Database
 from agent_core.sessions.event_codec import plain_text
 from agent_core.sessions.fork import COLUMNS, copy_session, read_record, read_transcript, record_from
-from agent_core.sessions.leases import holder_of, is_alive, read_holder, refuse_living, this_process
+from agent_core.sessions.leases import holder_of, is_alive, refuse_living, refuse_others, this_process
 from agent_core.sessions.records import Holder, NewSession, SessionPage, SessionRecord, Transcript
 from agent_core.sessions.rows import (
     ARCHIVED,
@@ -381,14 +381,6 @@ class SessionArchive:
         """
         return read_transcript(self.database, session_id)
 
-    def story(self, session_id: str) -> Transcript:
-        """What of a transcript shows the session again: messages only of turns without events.
-
-        Raises:
-            UnknownSession: there is no such session.
-        """
-        return read_transcript(self.database, session_id, all_messages=False)
-
     def _read(self, where: str, *values: object) -> tuple[SessionRecord, ...]:
         sql = f"SELECT {COLUMNS} FROM sessions AS s WHERE {where}"  # noqa: S608 - constants
         with self.database.read() as connection:
@@ -432,8 +424,6 @@ class SessionArchive:
         sql = f"UPDATE sessions SET {assignments} WHERE id = ? AND archived < ?"  # noqa: S608 - constants
         with self.database.write() as connection:
             if own is not None:
-                holder = read_holder(connection, plain_text(session_id))
-                if holder is not None and holder.token != own.token:
-                    refuse_living(holder, session_id, self.database.clock(), "changed")
+                refuse_others(connection, plain_text(session_id), own, self.database.clock(), "changed")
             if connection.execute(sql, (*values, plain_text(session_id), DELETING)).rowcount == 0:
                 raise UnknownSession(session_id)

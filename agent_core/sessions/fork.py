@@ -120,26 +120,17 @@ _TURNS = f"SELECT {TURN_COLUMNS} FROM turns WHERE session_id = ? ORDER BY number
 _MESSAGES = (
     "SELECT id, turn, body, created_at, hidden FROM messages WHERE session_id = ? AND hidden != 'undone' ORDER BY id"
 )
-_UNTOLD = (
-    "SELECT id, turn, body, created_at, hidden FROM messages WHERE session_id = ?1 AND hidden != 'undone'"
-    " AND (turn NOT IN (SELECT turn FROM events WHERE session_id = ?1)"
-    " OR turn IN (SELECT turn FROM events WHERE session_id = ?1 AND open = 1)) ORDER BY id"
-)
 _EVENTS = (
     "SELECT turn, position, kind, version, body, open, created_at FROM events"
     " WHERE session_id = ? ORDER BY turn, position"
 )
 
 
-def read_transcript(database: Database, session_id: str, *, all_messages: bool = True) -> Transcript:
+def read_transcript(database: Database, session_id: str) -> Transcript:
     """Everything of a session that is in view: nothing undone; withdrawn messages are in it, marked.
 
     What is damaged makes no session unusable: a note stands in for an event, a message is left out, and the log has a
     line about them.
-
-    Args:
-        all_messages: False leaves out those of turns that have events and no call that broke off: what is shown
-            does not need them.
 
     Raises:
         UnknownSession: there is no such session. StoreError: it cannot be read.
@@ -147,7 +138,7 @@ def read_transcript(database: Database, session_id: str, *, all_messages: bool =
     with database.read() as connection:
         session = read_record(connection, session_id)
         turns = [turn_from(row) for row in connection.execute(_TURNS, (session_id,))]
-        messages = connection.execute(_MESSAGES if all_messages else _UNTOLD, (session_id,)).fetchall()
+        messages = connection.execute(_MESSAGES, (session_id,)).fetchall()
         events = connection.execute(_EVENTS, (session_id,)).fetchall()
     # What was saved from a damaged database may have lost its turn's row; it is in view nevertheless.
     undone = frozenset(turn.number for turn in turns if turn.undone)

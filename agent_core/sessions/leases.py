@@ -127,6 +127,15 @@ def refuse_living(holder: Holder | None, session_id: str, now: float, what: str 
     )
 
 
+def refuse_others(
+    connection: sqlite3.Connection, session_id: str, own: Holder, now: float, what: str = "prompted"
+) -> None:
+    """The same, unless `own` process holds it. Raises UnknownSession, too."""
+    holder = read_holder(connection, session_id)
+    if holder is not None and holder.token != own.token:
+        refuse_living(holder, session_id, now, what)
+
+
 def renew(connection: sqlite3.Connection, session_id: str, identity: Holder, now: float) -> None:
     """Hold the lease for another while, if it is still this process's."""
     until = now + LEASE

@@ -18,7 +18,7 @@ from agent_core.home import Home
 from agent_core.sessions.archive import SessionArchive
 from agent_core.sessions.checkpoints.blobs import BlobStore
 from agent_core.sessions.database import Database
-from agent_core.sessions.leases import is_alive, refuse_living
+from agent_core.sessions.leases import is_alive, refuse_others
 from agent_core.sessions.records import SessionRecord
 from agent_core.sessions.store import SessionStore, Unsaved
 from tools.agent_ports import SessionRecall
@@ -182,10 +182,8 @@ class SessionLibrary:
         Raises:
             SessionInUse: one does. StoreError: that cannot be seen.
         """
-        with contextlib.suppress(UnknownSession):
-            holder = self.archive.get(session_id).holder
-            if holder is not None and holder.token != self.store.identity.token:
-                refuse_living(holder, session_id, self.database.clock(), what)
+        with contextlib.suppress(UnknownSession), self.database.read() as connection:
+            refuse_others(connection, session_id, self.store.identity, self.database.clock(), what)
 
     def unload(self, session_id: str) -> None:
         """Free what is kept of a session in memory, and let other processes prompt it."""

@@ -254,9 +254,7 @@ class WriteQueue:
             self.note(live, problem)
             if not (live.holds or live.is_unborn):
                 with contextlib.suppress(StoreError), self._database.read() as connection:
-                    holder = leases.read_holder(connection, live.id)
-                    if holder is not None and holder.token != self.identity.token:
-                        leases.refuse_living(holder, live.id, self._database.clock())
+                    leases.refuse_others(connection, live.id, self.identity, self._database.clock())
 
     def note(self, live: LiveSession, problem: StoreError) -> None:
         """Remember why the session is not being saved. That others write just now is no news for the person, unless
@@ -396,12 +394,10 @@ class WriteQueue:
                 leases.renew(connection, live.id, self.identity, now)
             return False
         if not writes:
-            if all(isinstance(operation, CreateSession) for operation in batch):
-                return False
-            holder = leases.read_holder(connection, live.id)
-            keeps = any(isinstance(operation, Keep) for operation in batch)
-            if keeps and holder is not None and holder.token != self.identity.token:
-                leases.refuse_living(holder, live.id, now)
+            if any(isinstance(operation, Keep) for operation in batch):
+                leases.refuse_others(connection, live.id, self.identity, now)
+            elif not all(isinstance(operation, CreateSession) for operation in batch):
+                leases.read_holder(connection, live.id)  # tells whether there is such a session
             return False
         if leases.claim(connection, live.id, self.identity, now):
             # What a process began and left, dying, before anything happened.

@@ -170,7 +170,7 @@ class Desk:
     @property
     def shown_again(self) -> list[SessionEvent]:
         """What a load would show."""
-        return list(replayed(self.factory.sessions.archive.story("s")))
+        return list(replayed(self.factory.sessions.archive.transcript("s")))
 
     @property
     def history(self) -> list[Message]:

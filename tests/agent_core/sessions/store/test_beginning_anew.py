@@ -55,7 +55,7 @@ def test_a_command_is_shown_again_and_the_model_sees_nothing_of_it(desk, archive
     _command(desk, "help")
     _talk(desk, "two")
     assert _seen(desk) == ["one", "two"]
-    shown = [event.parts[0].text for event in replayed(archive.story("s")) if isinstance(event, UserSaid)]
+    shown = [event.parts[0].text for event in replayed(archive.transcript("s")) if isinstance(event, UserSaid)]
     assert "/help" in shown
 
 
