@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from acp_adapter.background_turns import Attendant
 from acp_adapter.capabilities import ClientCapabilities
@@ -44,6 +44,9 @@ from agent_core.workspace import CallIdentity
 from tools.approval.actions import Action
 from tools.context import ToolContext
 from tools.light_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from agent_core.mcp.session_servers import SessionServers
 
 log = logging.getLogger(__name__)
 
@@ -317,7 +320,8 @@ class PromptTurn:
     def _agent(self) -> tuple[EditorQuestions, AIAgent]:
         session, bridge = self.session, self.bridge
         try:
-            self._wait_for_servers()
+            if session.servers is not None:
+                self._wait_for_servers(session.servers)
             questions = EditorQuestions(session.calls, self.client, bridge.on_question, session.question_timeout)
             return questions, session.agent or self._make_agent_with_key(questions)
         except BaseException as problem:
@@ -417,12 +421,9 @@ class PromptTurn:
         self._take()
         self.factory.sessions.store.begin_turn(self.session.id, self.bridge.turn_id)
 
-    def _wait_for_servers(self) -> None:
+    def _wait_for_servers(self, servers: SessionServers) -> None:
         """Let the session's servers come up before its first request, and tell of those that cannot."""
         session, token = self.session, self.ticket.token
-        servers = session.servers
-        if servers is None:
-            return
 
         if not session.servers_awaited:
             if note := waiting(servers.status()):
@@ -458,8 +459,10 @@ class PromptTurn:
     def _make_agent(self) -> AIAgent:
         session, choices = self.session, self.session.choices
         self._take()
-        services = session.services or self.factory.services(session.id, session.call_ids)
+        services = session.services or self.factory.services(session.id, session.workspace, session.call_ids)
         agent = self.factory.agent(session.id, session.workspace, services, choices, on_note=self.bridge.on_note)
+        for problem in self.factory.plugins.problems_in(session.workspace.client_cwd):
+            self.bridge.on_note(problem)
         if self.ticket.token.is_set():
             # The turn may have been given up meanwhile; it must not take the next one's place.
             raise TurnInterrupted

@@ -75,23 +75,18 @@ def load_for_prompt(*, for_stored: bool) -> None:
     Args:
         for_stored: the session is a stored one, which has its system prompt: what builds one is not needed yet.
     """
-    if not for_stored:
-        _load_prompt_building()
     get_tool_definitions(quiet=True)
     engine_of(CompressionPart(), "", redact)
     if not for_stored:
+        scan("", "context")
         find_sandbox()
 
 
 def load_for_calls() -> None:
     """Load what the first calls need, and what a stored session's first prompt may need all the same."""
-    _load_prompt_building()
+    scan("", "context")
     load_classifier()
     load_sandbox()
-
-
-def _load_prompt_building() -> None:
-    scan("", "context")
 
 
 def session_model(config: Configuration, chosen: str, used: str, on_note: Callable[[str], None]) -> ModelChoice:
@@ -217,8 +212,9 @@ class AgentFactory:
         teach(redactor.learn, config)
         return redactor
 
-    def services(self, session_id: str, call_ids: set[str] | None = None) -> SessionServices:
-        """What a session keeps between its turns, as its last process left it, if that can be read.
+    def services(self, session_id: str, workspace: Workspace, call_ids: set[str] | None = None) -> SessionServices:
+        """What a session keeps between its turns, as its last process left it, if that can be read; what goes on
+        behind it in `workspace` is followed from now on.
 
         Args:
             call_ids: ids that no further call may have, which gets those of further calls.
@@ -233,6 +229,9 @@ class AgentFactory:
         services.tracing = self._traces.of_session()
         behind = self.background.of(session_id)
         services.news, services.tasks = behind.news, behind.tasks
+        self.background.follow(session_id, workspace.processes)
+        services.activity.on_begin = functools.partial(self._run_report.follow, session_id, str(workspace.client_cwd))
+        services.skills = workspace.skills
         services.memory = self._memory(session_id)
         self._workspaces.hooks.listen(session_id, as_news(services))
         services.before_compression = functools.partial(self._before_compression, session_id, services.memory)
@@ -291,8 +290,8 @@ class AgentFactory:
         """The agent of a session, with the model that was chosen for it or used last, or that the settings choose.
 
         Args:
-            on_note: is told when the session's own model cannot be used any more, and what of the user's own tools
-                is missing.
+            services: of the session; they learn which model it has.
+            on_note: is told when the session's own model cannot be used any more.
             trajectories: who takes its turns when they are over; None leaves it to the settings.
 
         Raises:
@@ -301,16 +300,9 @@ class AgentFactory:
         config, choices = self._config.load(), choices or SessionChoices()
         route = self._routes.route(config, session_model(config, choices.model, services.model, on_note))
         choice = route.members[0].choice
-        services.activity.on_begin = functools.partial(self._run_report.follow, session_id, str(workspace.client_cwd))
         load_tools()
-        project = self.plugins.project(workspace.client_cwd)
-        project.look()
-        for problem in (*self.plugins.problems(), *project.problems()):
-            on_note(problem)
         enabled, disabled = self.toolsets()
-        self.background.follow(session_id, workspace.processes)
         workspace_tools = workspace.tools
-        services.skills = workspace.skills
         if choice.name == choices.model:
             services.model = choice.name
         if services.memory is not None and (added := services.memory.tools()):

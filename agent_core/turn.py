@@ -163,7 +163,9 @@ class SoundHistory:
         # Those that are known themselves, where they were read anew: what was made of them is found by them.
         whole = repaired([*self._sound[:known], *messages[known:]], known)
         self._sound = [] if unanswered(whole) else whole.copy()
-        call_ids.update(call["id"] for message in whole[known:] for call in message.get("tool_calls", ()))
+        for message in whole[known:]:
+            for call in message.get("tool_calls", ()):
+                call_ids.add(call["id"])
         return whole
 
 

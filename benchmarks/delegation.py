@@ -51,7 +51,7 @@ def measure(stage: Stage) -> Section:
 def _agent(factory: AgentFactory, cwd: Path) -> AIAgent:
     workspace = factory.workspace(cwd, (), SessionChoices(mode="dont_ask"), "bench")
     factory.sessions.store.create_new(NewSession("bench", str(cwd)))
-    return factory.agent("bench", workspace, factory.services("bench"))
+    return factory.agent("bench", workspace, factory.services("bench", workspace))
 
 
 def _delegating(goals: int) -> str:

@@ -148,7 +148,8 @@ def compact(typed: Typed, desk: Desk) -> Told:
     history = repaired(store.messages(session.id))
     if not history:
         return Told(_NOTHING.format(why=_NO_WORD))
-    services = session.services = session.services or desk.factory.services(session.id, session.call_ids)
+    services = session.services or desk.factory.services(session.id, session.workspace, session.call_ids)
+    session.services = services
     if services.engine is None:
         raise RequestError("/compact cannot be done: this session has no context engine. Nothing was changed.")
     services.compaction = store.compaction(session.id)

@@ -130,7 +130,7 @@ def _converse(
         resolve_chosen(config.load(), item.model)  # one that cannot be used must not become another
     choices = SessionChoices(mode=plan.mode, model=item.model)
     workspace = factory.workspace(cwd, (), choices, session_id)
-    services = factory.services(session_id)
+    services = factory.services(session_id, workspace)
     services.memory = None  # runs that know of each other by what they remember could not be compared
     agent = factory.agent(session_id, workspace, services, choices, trajectories=kept)
     try:

@@ -49,7 +49,7 @@ class Scrubber:
     def close(self) -> str:
         """The text is over: the rest of what may be shown. A block that was never closed stays hidden."""
         rest, self._held = self._held, ""
-        return self._passed(rest)
+        return rest and self._passed(rest)
 
     def _passed(self, text: str) -> str:
         shown: list[str] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from agent_core.callbacks import AgentCallbacks
@@ -308,8 +308,9 @@ class Collector:
             return
         # The person has seen them as text.
         self._show(self._scrubber.feed(held + text) + self._scrubber.close())
-        _tell(self.callbacks.stream_delta_callback, _RULE)
-        self._reasoning, self._text = [self.text.rstrip()], []
+        said = self.text.rstrip()
+        self._show(_RULE)
+        self._reasoning, self._text = [said], []
 
     def _say(self, text: str) -> None:
         """Show words, but what may be a tool call."""
@@ -325,12 +326,14 @@ class Collector:
     def _show(self, text: str) -> None:
         if text:
             self._text.append(text)
-            _tell(self.callbacks.stream_delta_callback, text)
+            if (listener := self.callbacks.stream_delta_callback) is not None:
+                listener(text)
 
     def _think(self, text: str) -> None:
         if text:
             self._reasoning.append(text)
-            _tell(self.callbacks.reasoning_callback, text)
+            if (listener := self.callbacks.reasoning_callback) is not None:
+                listener(text)
 
     def _keep(self, item: dict[str, object], index: int | None) -> None:
         if index is None:
@@ -403,11 +406,6 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _tell(callback: Callable[[str], None] | None, text: str) -> None:
-    if callback is not None:
-        callback(text)
 
 
 # The request: it streams the answer to the listeners. An interrupt ends it at once.

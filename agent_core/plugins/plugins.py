@@ -122,6 +122,13 @@ class Plugins:
         files = (problem.text for problem in self._tools.problems)
         return (*files, *(status.problem for status in self.statuses if status.problem))
 
+    def problems_in(self, cwd: Path) -> tuple[str, ...]:
+        """The same, with what the project in `cwd` brings. Loads them first, so it may block for seconds."""
+        self._registry.load()
+        project = self.project(cwd)
+        project.look()
+        return (*self.problems(), *project.problems())
+
     def hooks(self) -> tuple[Hook, ...]:
         """The hooks of those that are loaded."""
         return tuple([hook for status in self._statuses for hook in status.offers.hooks]) if self._statuses else ()

@@ -381,9 +381,9 @@ class CredentialPool:
         if not self._all:
             return NO_KEY
         in_turn = self._strategy == "round_robin" and len(self._all) > 1
-        chosen = self._next_in_turn(without) if in_turn else self._chosen(self._record(), without)
+        chosen = self._next_in_turn(without) if in_turn else self._chosen(self._state.read(self.provider), without)
         if chosen is None and even_cooling:
-            record = self._record()
+            record = self._state.read(self.provider)
             chosen = min(self._all, key=lambda credential: self._remaining(record, credential))
         if chosen is not None and self._strategy == "least_used" and len(self._all) > 1:
             self._count(chosen)
@@ -391,11 +391,11 @@ class CredentialPool:
 
     def others(self, than: Credential) -> bool:
         """True when another key can be used now."""
-        return any(credential.id != than.id for credential in self._usable(self._record()))
+        return any(credential.id != than.id for credential in self._usable(self._state.read(self.provider)))
 
     def untried(self, tried: Collection[str]) -> bool:
         """True when a key that is not among `tried` can be used now."""
-        return any(credential.id not in tried for credential in self._usable(self._record()))
+        return any(credential.id not in tried for credential in self._usable(self._state.read(self.provider)))
 
     def _count(self, credential: Credential) -> None:
         def count(record: ProviderRecord) -> ProviderRecord:
@@ -406,7 +406,7 @@ class CredentialPool:
 
     def served(self, credential: Credential) -> None:
         """A request with the key was answered: if it rested, it no longer does."""
-        if not self._remaining(self._record(), credential):
+        if not self._remaining(self._state.read(self.provider), credential):
             return
 
         def wake(record: ProviderRecord) -> ProviderRecord:
@@ -446,11 +446,8 @@ class CredentialPool:
         """Seconds until the first key can be used again; None when one can be used now."""
         if not self._all:
             return None
-        record = self._record()
+        record = self._state.read(self.provider)
         return min(self._remaining(record, credential) for credential in self._all) or None
-
-    def _record(self) -> ProviderRecord:
-        return self._state.read(self.provider)
 
     def _remaining(self, record: ProviderRecord, credential: Credential) -> float:
         return remaining(record.key(credential.id), self._clock(), self._key_set)

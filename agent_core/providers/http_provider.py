@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import encodings.idna  # noqa: F401 - what looks up a server's name would load it with the first request
 import functools
 import json
 import threading
@@ -197,7 +198,10 @@ class WholeCharacters:
         """The same events; the first half of a pair waits for the one that goes on with its text."""
         for event in events:
             if isinstance(event, TextDelta | ReasoningDelta | ToolCallArguments):
-                yield from self._text(event)
+                if self._held or not event.text.isascii():
+                    yield from self._text(event)
+                else:
+                    yield event
             else:
                 if self._held and isinstance(event, ToolCallStarted):
                     yield from self._given_up(TextDelta, ReasoningDelta)
@@ -208,9 +212,6 @@ class WholeCharacters:
         yield from self._given_up(*self._held)
 
     def _text(self, event: _Text) -> Iterator[StreamEvent]:
-        if event.text.isascii() and not self._held:
-            yield event
-            return
         kind = _kind(event)
         if not isinstance(event, ToolCallArguments):
             yield from self._given_up(TextDelta if kind is ReasoningDelta else ReasoningDelta)

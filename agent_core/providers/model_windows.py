@@ -256,10 +256,10 @@ class Windows:
         """
         if (known := self._of(choice)) is None:
             return
-        says_nothing = known.window is not None and known.window.loaded and known.window.tokens is None
-        if known.asked_at is not None and says_nothing and not is_local(choice.base_url):
+        if known.asked_at is not None and self._clock() - known.asked_at <= _OLD_AFTER:
             return
-        if known.asked_at is None or self._clock() - known.asked_at > _OLD_AFTER:
+        says_nothing = known.window is not None and known.window.loaded and known.window.tokens is None
+        if known.asked_at is None or not says_nothing or is_local(choice.base_url):
             self._look(choice, known)
 
     def fitted(self, choice: ModelChoice) -> ModelChoice:

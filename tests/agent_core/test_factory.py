@@ -294,10 +294,10 @@ def test_a_restored_session_sends_the_same_beginning_and_keeps_plan_and_cost(hom
     with opened(home) as factory:
         factory.sessions.store.create("session-1", str(tmp_path))
         restored(factory, tmp_path).chat("hi")
-        spent = factory.services("session-1").spent
+        spent = factory.sessions.store.kept("session-1").spent
     with opened(home) as factory:
         restored(factory, tmp_path).chat("and now?")
-        assert factory.services("session-1").spent.requests == spent.requests + 1
+        assert factory.sessions.store.kept("session-1").spent.requests == spent.requests + 1
     first, second = (request.body for request in model_server.requests)
     assert second["messages"][: len(first["messages"])] == first["messages"]
     assert second["tools"] == first["tools"]
@@ -309,7 +309,7 @@ def opened(home, overrides=None):
 
 def restored(factory, cwd, on_note=lambda _: None, session_id="session-1"):
     workspace = factory.workspace(cwd, (), SessionChoices())
-    return factory.agent(session_id, workspace, factory.services(session_id), on_note=on_note)
+    return factory.agent(session_id, workspace, factory.services(session_id, workspace), on_note=on_note)
 
 
 def test_sessions_that_are_opened_one_after_the_other_look_for_a_browser_once(home, tmp_path, monkeypatch):

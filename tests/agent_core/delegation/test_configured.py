@@ -37,7 +37,7 @@ def workspaces(home, factory):
 def make(factory, cwd, mode="dont_ask"):
     workspace = factory.workspace(cwd, (), SessionChoices(mode=mode), "s1")
     factory.sessions.store.create_new(NewSession("s1", str(cwd)))
-    return factory.agent("s1", workspace, factory.services("s1"))
+    return factory.agent("s1", workspace, factory.services("s1", workspace))
 
 
 def test_what_others_write_is_understood():

@@ -26,7 +26,7 @@ def factory(home):
 def agent(factory, cwd, session_id):
     workspace = factory.workspace(cwd, (), SessionChoices())
     factory.sessions.store.create(session_id, str(cwd))
-    return factory.agent(session_id, workspace, factory.services(session_id))
+    return factory.agent(session_id, workspace, factory.services(session_id, workspace))
 
 
 def remember(content):

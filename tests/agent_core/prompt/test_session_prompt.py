@@ -133,7 +133,7 @@ def test_the_settings_reach_the_agent(home, tmp_path, monkeypatch, model_server,
     factory = AgentFactory(ConfigSource(Home(home)))
     try:
         workspace = factory.workspace(tmp_path, (), SessionChoices())
-        services = factory.services("s")
+        services = factory.services("s", workspace)
         agent = factory.agent("s", workspace, services)
         use_model(home, model_server, **given | {"agent": {"ephemeral_system_prompt": "Changed meanwhile."}})
         later = factory.agent("s", workspace, services)

@@ -28,7 +28,7 @@ def chat(home, tmp_path, sdks):
         made.append(factory)
         factory.sessions.store.create("s", str(tmp_path))
         workspace = factory.workspace(tmp_path, (), SessionChoices())
-        return factory.agent("s", workspace, factory.services("s")).chat(text)
+        return factory.agent("s", workspace, factory.services("s", workspace)).chat(text)
 
     yield chat
     for factory in made:
