@@ -20,7 +20,6 @@ from agent_core.home import user_cache
 from agent_core.remote.copy import Change, FarCopy, Limits, State, Store, states_in, tidy_states
 from agent_core.remote.pull import (
     AgreedAlready,
-    Returned,
     bring_back,
     keep_aside,
     kept_news,
@@ -36,6 +35,7 @@ from tools.approval.actions import ReadPath
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Rules, denied_by
+from tools.approval.questions import Approver
 from tools.approval.sensitive import why_sensitive
 from tools.environments.backends import Begin, Elsewhere
 from tools.environments.gated_ports import GatedFileSystem
@@ -54,6 +54,19 @@ THERE, BACK = "copy_workspace", "bring_back"
 _MOST_ASKED, _MOST_LEFT = 500, 5_000
 _LEAVE_SECONDS = 10.0
 _MOST_NAMED = 20
+
+
+@contextmanager
+def _ending_after(seconds: float) -> Iterator[CancelToken]:
+    """A token that is cancelled then."""
+    token = CancelToken()
+    timer = threading.Timer(seconds, token.cancel)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield token
+    finally:
+        timer.cancel()
 
 
 @dataclass(slots=True)
@@ -165,17 +178,17 @@ class SessionCopy:
             return
         card = _Card(ears, f"{turn_id}-return", BACK, {"from": self.copy.where})
         try:
-            with self._going_on(card):
-                changes, words = self.copy.changes(token, _MOST_ASKED)
-                self._say(ears, words)
-                if changes:
-                    self._bring(changes, approvals, disk, card, turn_id=turn_id, token=token)
-        except PlaceGone:
-            self._say(ears, [self.copy.lost()])
+            changes, words = self.copy.changes(token, _MOST_ASKED)
+            self._say(ears, words)
+            if changes:
+                self._bring(changes, approvals, disk, card, turn_id=turn_id, token=token)
+        except ToolInterrupted:
+            card.end(error("Cancelled. What was not brought back comes with the end of a later turn."))
+            raise
         except (ToolError, OSError) as problem:
-            if isinstance(problem, ToolInterrupted):
-                raise
-            self._say(ears, [f"What was changed on {self.copy.where} was not brought back: {problem}"])
+            card.end(error(str(problem)))
+            lost = f"What was changed on {self.copy.where} was not brought back: {problem}"
+            self._say(ears, [self.copy.lost() if isinstance(problem, PlaceGone) else lost])
 
     def leave(self) -> None:
         """The session ends, and nobody can be asked: what was not brought back is kept as patches. Never raises."""
@@ -186,38 +199,22 @@ class SessionCopy:
         if self.outlives or not self.copy.is_made:
             self.copy.let_go()
             return
-        token = CancelToken()
-        timer = threading.Timer(_LEAVE_SECONDS, token.cancel)
-        timer.daemon = True
-        timer.start()
         try:
             if self.both:
-                self._keep_rest(token)
+                with _ending_after(_LEAVE_SECONDS) as token:
+                    self._keep_rest(token)
         except Exception as problem:
             log.exception("what was changed on %s is not kept", self.copy.where)
             why = str(problem) or "it took too long"
             title = f"What was changed on {self.copy.where} and not brought back is lost with it"
             self.tell_later(news_of(title, f"{title}: {why}"))
         finally:
-            timer.cancel()
             self.copy.forget()
 
     def _keep_rest(self, token: CancelToken) -> None:
         changes, words = self.copy.changes(token, _MOST_LEFT)
         if (news := kept_news(self.copy, changes, words, "the session ended before")) is not None:
             self.tell_later(news)
-
-    @contextmanager
-    def _going_on(self, card: _Card) -> Iterator[None]:
-        """An error ends the card."""
-        try:
-            yield
-        except ToolInterrupted:
-            card.end(error("Cancelled. What was not brought back comes with the end of a later turn."))
-            raise
-        except (ToolError, OSError) as problem:
-            card.end(error(str(problem)))
-            raise
 
     def _bring(
         self,
@@ -230,16 +227,18 @@ class SessionCopy:
         token: CancelToken,
     ) -> None:
         card.say(f"{len(changes)} changed files come back from {self.copy.where}.\n")
-        approver = AgreedAlready(session.approver, self._is_agreed)
-        approvals = session.for_another(session.asker, rules=self.rules, approver=approver)
-        gate = Gate(
-            approvals,
-            card.call_id,
-            token,
-            lambda _: None,
-            on_note=lambda text: card.say(f"[{text}]\n"),
-            history=lambda: self.history(turn_id, card.call_id),
-        )
+
+        def gate_of(rules: Rules, approver: Approver) -> Gate:
+            return Gate(
+                session.for_another(session.asker, rules=rules, approver=approver),
+                card.call_id,
+                token,
+                lambda _: None,
+                on_note=lambda text: card.say(f"[{text}]\n"),
+                history=lambda: self.history(turn_id, card.call_id),
+            )
+
+        gate = gate_of(self.rules, AgreedAlready(session.approver, self._is_agreed))
         files = GatedFileSystem(disk, gate)
         done = bring_back(self.copy, changes, files)
         words = [f"{word}." for word in done.words[:_MOST_NAMED]]
@@ -249,20 +248,21 @@ class SessionCopy:
             words.append(str(keep_aside(self.copy, done.kept)))
             self.copy.keep_apart(done.kept)
         if done.executable and not done.is_cut:
-            words += self._made_executable(done, session, card, token)
-        self._say(card.callbacks, [word for word in words if word])
+            try:
+                words.append(
+                    make_executable(self.copy, done.executable, gate_of(rules_for(self.rules), session.approver))
+                )
+            except ToolInterrupted:
+                done.is_cut = True
+                words.append(not_executable(done.executable))
+        words = [word for word in words if word]
+        self._say(card.callbacks, words)
         if done.is_cut:
             raise ToolInterrupted
-        card.end(_result(done, changes, words))
-
-    def _made_executable(self, done: Returned, session: Approvals, card: _Card, token: CancelToken) -> Sequence[str]:
-        approvals = session.for_another(session.asker, rules=rules_for(self.rules))
-        gate = Gate(approvals, card.call_id, token, lambda _: None, on_note=lambda text: card.say(f"[{text}]\n"))
-        try:
-            return [make_executable(self.copy, done.executable, gate)]
-        except ToolInterrupted:
-            done.is_cut = True
-            return [not_executable(done.executable)]
+        text = f"{done.number} of {len(changes)} changed files were brought back."
+        shown = ShownText("\n".join((text, *words)))
+        result = ok({"brought": sorted((*done.brought, *done.removed)), "words": words}, *done.diffs, shown)
+        card.end(result if done.number or not done.kept else ToolResult(result.text, result.shown, failed=True))
 
     def _is_agreed(self, path: Path, content: bytes) -> bool:
         if not path.is_relative_to(self.copy.top):
@@ -277,13 +277,6 @@ class SessionCopy:
             self._words.extend(words)
         if (tell := callbacks.status_callback) is not None:
             tell(Status("copy", "\n".join(words)))
-
-
-def _result(done: Returned, changes: Sequence[Change], words: Sequence[str]) -> ToolResult:
-    text = f"{done.number} of {len(changes)} changed files were brought back."
-    shown = ShownText("\n".join((text, *words)))
-    result = ok({"brought": sorted((*done.brought, *done.removed)), "words": list(words)}, *done.diffs, shown)
-    return result if done.number or not done.kept else ToolResult(result.text, result.shown, failed=True)
 
 
 # Copies of processes that were killed: before their places are removed, what was not brought back is saved.
@@ -313,17 +306,12 @@ class RescueOfCopies:
 
     def save(self, where: str, begin: Begin) -> None:
         """Keep what was not brought back as patches. Blocks for half a minute at most; never raises."""
-        token = CancelToken()
-        timer = threading.Timer(_SECONDS, token.cancel)
-        timer.daemon = True
-        timer.start()
         try:
-            for store, state in self._left(where):
-                self._save_one(store, state, begin, token)
+            with _ending_after(_SECONDS) as token:
+                for store, state in self._left(where):
+                    self._save_one(store, state, begin, token)
         except Exception:
             log.exception("what a killed process has left on %s is not saved", where)
-        finally:
-            timer.cancel()
 
     def _save_one(self, store: Store, state: State, begin: Begin, token: CancelToken) -> None:
         place = Place(Path(state.root), state.id, state.where, begin)

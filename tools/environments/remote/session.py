@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -166,20 +166,24 @@ def git_there(link: Link) -> GitPlace:
 
 
 class FarSecrets(WorkspaceSecrets):
-    """Finds the files of the session's directories there that hold credentials."""
+    """Finds the files of the session's directories there that hold credentials.
 
-    def __init__(self, side: FarSide, roots: Callable[[], tuple[Path, ...]]) -> None:
-        super().__init__()
-        self._side, self._link = side, side.link
-        self._far_roots = roots
+    Args:
+        is_shared: the directories are this machine's: files are looked for here, and links followed there.
+    """
+
+    def __init__(self, side: FarSide, roots: tuple[Path, ...], *, is_shared: bool = False) -> None:
+        super().__init__(roots if is_shared else ())
+        self._side = side
+        self._far_roots = [] if is_shared else [root for root in roots if not why_sensitive(root / "x")]
 
     def __call__(self) -> tuple[Path, ...]:
         """Where they are now; one that stands for all where they cannot be looked for."""
-        roots = [root for root in self._far_roots() if not why_sensitive(root / "x")]
-        if not roots:
-            return ()
+        if not self._far_roots:
+            return super().__call__()
+        roots = " ".join(quoted(str(root)) for root in self._far_roots)
         try:
-            found = self._link.output_of(_SECRETS.format(roots=" ".join(quoted(str(root)) for root in roots)))
+            found = self._side.link.output_of(_SECRETS.format(roots=roots))
         except CommandError:
             return (Path("files that could not be looked for"),)
         paths = [Path(line) for line in found.decode(errors="surrogateescape").splitlines()]
@@ -198,18 +202,6 @@ class FarSecrets(WorkspaceSecrets):
         except ToolError:
             return (Path("files that could not be looked for"),)
         return tuple(dict.fromkeys(path for path in found if why_sensitive(path)))
-
-
-class SharedSecrets(WorkspaceSecrets):
-    """Of a place that shares the session's directories: files are looked for here, and links followed there."""
-
-    def __init__(self, side: FarSide, roots: tuple[Path, ...]) -> None:
-        super().__init__(roots)
-        self._there = FarSecrets(side, lambda: roots)
-
-    def behind(self, command: str, cwd: Path) -> tuple[Path, ...]:
-        """Those that links there lead to, of the shared directories or of the place's own."""
-        return self._there.behind(command, cwd)
 
 
 # For backends: a session in a place that shares its directories, or in one with files of its own.
@@ -242,29 +234,9 @@ def with_shared_places(backend: str, side: FarSide, wanted: Wanted, why_not: str
         why_not: why its commands are not contained, as `Elsewhere.why_not`.
     """
     named = (wanted.cwd, *wanted.extra_roots)
-    real = tuple(Path(os.path.realpath(root)) for root in named)
-    return Elsewhere(
-        backend=backend,
-        where=side.link.machine.name,
-        cwd=wanted.cwd,
-        roots=named,
-        real_roots=real,
-        files=side.files,
-        terminal=side.environment,
-        processes=LocalProcesses(side.environment, ShellMemory(wanted.cwd)),
-        facts=side.facts,
-        command=side.link.output_of,
-        close=side.close,
-        shared=tuple(dict.fromkeys((*named, *real))),
-        containment=Containment(
-            why_not=lambda: why_not,
-            places=KeptPlaces(real),
-            secrets=SharedSecrets(side, real),
-            git_place=git_there(side.link),
-        ),
-        wall="container",
-        note=note,
-    )
+    places = Places(wanted.cwd, named, tuple(Path(os.path.realpath(root)) for root in named))
+    shared = tuple(dict.fromkeys((*named, *places.real)))
+    return replace(_elsewhere(backend, side, places, why_not, is_shared=True), shared=shared, note=note)
 
 
 def with_places_there(
@@ -289,9 +261,13 @@ def with_places_there(
     """
     begins_empty = wall == "container"
     is_copied = begins_empty and wanted.options.get("sync", "off") != "off"
-    places = places_there(
-        side, Path(os.path.realpath(wanted.cwd)) if is_copied else wanted.cwd, extra, start, is_copied
-    )
+    cwd = Path(os.path.realpath(wanted.cwd)) if is_copied else wanted.cwd
+    made = _elsewhere(backend, side, places_there(side, cwd, extra, start, is_copied), why_not)
+    begin = side.link.running if begins_empty else None
+    return replace(made, wall=wall, note=note, begin=begin, outlives=outlives)
+
+
+def _elsewhere(backend: str, side: FarSide, places: Places, why_not: str, *, is_shared: bool = False) -> Elsewhere:
     return Elsewhere(
         backend=backend,
         where=side.link.machine.name,
@@ -306,14 +282,12 @@ def with_places_there(
         close=side.close,
         containment=Containment(
             why_not=lambda: why_not,
-            secrets=FarSecrets(side, lambda: places.real),
+            places=KeptPlaces(places.real if is_shared else ()),
+            secrets=FarSecrets(side, places.real, is_shared=is_shared),
             git_place=git_there(side.link),
         ),
         problem=places.problem,
-        wall=wall,
-        note=note,
-        begin=side.link.running if begins_empty else None,
-        outlives=outlives,
+        wall="container",
     )
 
 

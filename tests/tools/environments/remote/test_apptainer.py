@@ -1,4 +1,4 @@
-"""Instances of apptainer: what the program is told, how long they last, what is left behind; and the contracts."""
+"""Instances of apptainer: what the program is told, how long they last, what is left behind."""
 
 import os
 import subprocess
@@ -9,7 +9,6 @@ import pytest
 from agent_core.cancel import CancelToken
 from tests.support.each import each
 from tests.support.fake_apptainer import FakeApptainer
-from tests.support.port_contracts import EnvironmentContract, FileSystemContract
 from tests.support.processes import has_ended
 from tests.support.waiting import wait_until
 from tools.environments.guardian import Guardian
@@ -17,13 +16,11 @@ from tools.environments.remote.containers import ApptainerMachine, Box
 from tools.environments.remote.scripts import began, own_prefix
 from tools.environments.remote.session import FarSide
 from tools.errors import CommandError
-from tools.settings import TerminalSettings, ToolSettings
 from tools.shell.session import ShellCommand
 
 pytestmark = pytest.mark.long
 
 IMAGE = "docker://some:1"
-LIMITS = ToolSettings(terminal=TerminalSettings(max_output_chars=1000))
 
 
 @pytest.fixture
@@ -140,26 +137,3 @@ def test_without_the_program_nothing_runs_here_in_its_place(monkeypatch):
         CommandError, match=r"no program 'apptainer or singularity' here\. Install it .apt-get install"
     ):
         ApptainerMachine(Box(IMAGE))
-
-
-@pytest.fixture(scope="module")
-def shared_side(tmp_path_factory):
-    guardian = Guardian()
-    fake = FakeApptainer(tmp_path_factory.mktemp("apptainer"))
-    side = FarSide(ApptainerMachine(Box(IMAGE), program=str(fake.program)), guardian, LIMITS)
-    yield side
-    side.close()
-    guardian.kill_all()
-
-
-class TestCommands(EnvironmentContract):
-    @pytest.fixture
-    def environment(self, shared_side):
-        yield shared_side.environment
-        shared_side.environment.close()
-
-
-class TestFiles(FileSystemContract):
-    @pytest.fixture
-    def fs(self, shared_side):
-        return shared_side.files()
