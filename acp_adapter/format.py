@@ -90,6 +90,15 @@ def count(number: int) -> str:
     return str(number)
 
 
+def size_text(number: float) -> str:
+    """A number of bytes: `512 bytes`, `3.4 KB`, `1.2 MB`."""
+    if number < _THOUSAND:
+        return f"{number:.0f} bytes"
+    units = ("KB", "MB", "GB", "TB")
+    power = next((power for power in range(1, len(units)) if number < _THOUSAND ** (power + 1)), len(units))
+    return f"{number / _THOUSAND**power:.1f} {units[power - 1]}"
+
+
 def dollars(cost: float) -> str:
     """`$0.0042`, `$0.12`, `$3.50`."""
     return f"${cost:.4f}" if 0 < cost < _CENT else f"${cost:.2f}"

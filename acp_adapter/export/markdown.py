@@ -105,13 +105,13 @@ def _turn(turn: Turn, zone: tzinfo | None) -> Iterator[str]:
 def _item(item: Item) -> Iterator[str]:
     match item:
         case Prompt(parts=parts):
-            yield _quoted("\n\n".join(_said(part) for part in parts))
+            yield _quoted("\n\n".join(said(part) for part in parts))
         case Answer(text=text):
             yield closed(safe_text(text).strip("\n"))
         case Thought(text=text):
             yield _folded("Thought", closed(safe_text(text).strip("\n")))
         case Card():
-            yield _folded(_card_title(item), "\n\n".join(_card_body(item)))
+            yield _folded(card_title(item), "\n\n".join(card_body(item)))
         case Plan(items=steps):
             yield "\n".join(f"- {BOXES.get(step.status, '[ ]')} {one_line(step.content)}" for step in steps)
         case Mode(mode=mode):
@@ -126,7 +126,8 @@ def _folded(title: str, content: str) -> str:
     return f"<details><summary>{html.escape(title, quote=False)}</summary>\n\n{content}\n\n</details>"
 
 
-def _said(part: SaidPart) -> str:
+def said(part: SaidPart) -> str:
+    """Something that the person sent."""
     match part:
         case SaidText(text=text):
             return closed(text)
@@ -142,12 +143,14 @@ def _said(part: SaidPart) -> str:
             return f"{uri}:\n\n{fenced(text or '')}"
 
 
-def _card_title(card: Card) -> str:
+def card_title(card: Card) -> str:
+    """A tool call in one line."""
     after = f" ({', '.join(card.facts)})" if card.facts else ""
     return f"{SIGNS[card.status]} {card.kind}: {one_line(card.title)}{after}"
 
 
-def _card_body(card: Card) -> Iterator[str]:
+def card_body(card: Card) -> Iterator[str]:
+    """What a tool call did and what came of it, block by block."""
     if card.command:
         yield fenced(safe_text(card.command), "sh")
     elif arguments := card.told_arguments:
@@ -160,7 +163,7 @@ def _shown(shown: Shown, card: Card) -> str:
     match shown:
         case ShownDiff(path=path, before=before, after=after):
             old, new = ("/dev/null" if text is None else one_line(card.place(path)) for text in (before, after))
-            return fenced(f"--- {old}\n+++ {new}\n{safe_text(chr(10).join(change_of(before, after)))}", "diff")
+            return fenced(f"--- {old}\n+++ {new}\n{safe_text(change_of(before, after))}", "diff")
         case ShownOutput(output=output, exit_code=code, signal=signal):
             ended = f"ended by {signal}" if signal else "" if code is None else f"exit code {code}"
             return "\n\n".join(part for part in (fenced(plain_text(output), "text"), ended) if part)

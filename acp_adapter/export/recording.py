@@ -14,10 +14,8 @@ import re
 import stat
 import threading
 import time
-from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, TypeGuard
 
@@ -240,15 +238,28 @@ _OF_SECRETS = "".join(map(chr, range(33, 127)))
 
 @dataclass(slots=True, eq=False)
 class Held:
-    """A line that waits to be written. `settled`: nothing that may come changes it any more."""
+    """A line that waits to be written.
+
+    Attributes:
+        path: where in its update a piece of a text stands.
+        text: that piece, until it is judged.
+    """
 
     entry: Entry
-    settled: bool = True
+    path: tuple[str, ...] = ()
+    text: str | None = None
 
-    def put(self, text: str, path: tuple[str, ...]) -> None:
-        """The line is complete with `text` in its place."""
-        _holder(self.entry, path)[path[-1]] = text
-        self.settled = True
+    @classmethod
+    def of_piece(cls, entry: Entry, path: tuple[str, ...]) -> Held:
+        """A line without its piece of a text."""
+        holder, name = _holder(entry, path), path[-1]
+        text, holder[name] = str(holder[name]), ""
+        return cls(entry, path, text)
+
+    def settle(self, clean: str) -> None:
+        """The line is complete with `clean` in its piece's place."""
+        _holder(self.entry, self.path)[self.path[-1]] = clean
+        self.text = None
 
 
 def _holder(entry: Entry, path: tuple[str, ...]) -> dict[str, Any]:
@@ -257,13 +268,6 @@ def _holder(entry: Entry, path: tuple[str, ...]) -> dict[str, Any]:
     for name in path[:-1]:
         holder = holder[name]
     return holder
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _HeldPiece:
-    held: Held
-    text: str
-    path: tuple[str, ...]
 
 
 class Stream:
@@ -277,57 +281,39 @@ class Stream:
     def __init__(self, redact: Redact) -> None:
         self._redact = redact
         self._seen = ""
-        self._pieces: list[_HeldPiece] = []
+        self._pieces: deque[Held] = deque()
         self.size = 0
         self.latest = 0.0
 
-    def add(self, held: Held, text: str, path: tuple[str, ...], at: float) -> None:
-        """Take the next piece; its clean text will stand in its line's update, at `path`."""
-        held.settled = False
-        self._pieces.append(_HeldPiece(held, text, path))
-        self.size += len(text)
-        self.latest = at
+    def add(self, held: Held) -> None:
+        """Take the next piece."""
+        self._pieces.append(held)
+        self.size += len(held.text or "")
+        self.latest = held.entry["t"]
 
     def settle(self, *, is_over: bool) -> None:
-        """Judge the pieces; unless the text `is_over`, not those with its last word, which may go on."""
-        if not self._pieces:
-            return
-        whole = "".join(piece.text for piece in self._pieces)
+        """Judge the pieces; unless the text `is_over`, not those with its last word, which may go on.
+
+        Where there is a secret in them, the first one gets all of the clean text.
+        """
+        whole = "".join(piece.text or "" for piece in self._pieces)
         certain = len(whole) if is_over else len(whole.rstrip(_OF_SECRETS))
-        ends = list(accumulate(len(piece.text) for piece in self._pieces))
-        count = bisect_right(ends, certain)
-        judged, self._pieces = self._pieces[:count], self._pieces[count:]
-        self.size = len(whole) - (ends[count - 1] if count else 0)
-        new = whole[: len(whole) - self.size]
-        for piece, text in zip(judged, _spread(self._clean(new), [piece.text for piece in judged]), strict=True):
-            piece.held.put(text, piece.path)
+        judged: list[tuple[Held, str]] = []
+        end = 0
+        while self._pieces and end + len(text := self._pieces[0].text or "") <= certain:
+            judged.append((self._pieces.popleft(), text))
+            end += len(text)
+        new = whole[:end]
+        clean = self._clean(new)
+        for number, (piece, text) in enumerate(judged):
+            piece.settle(text if clean == new else "" if number else clean)
+        self.size = len(whole) - end
         self._seen = (self._seen + new)[-_SEEN:]
 
     def _clean(self, new: str) -> str:
         """`new` without secrets, also without the end of one that began in what came before."""
         before, whole = self._redact(self._seen), self._redact(self._seen + new)
-        return whole[len(before) if whole.startswith(before) else _common(before, whole) :]
-
-
-def _spread(clean: str, texts: list[str]) -> list[str]:
-    """`clean` over the pieces that it was made of: those before and behind every secret stay as they came."""
-    whole = "".join(texts)
-    if clean == whole:
-        return texts
-    before = _common(clean, whole)
-    behind = _common(clean[before:][::-1], whole[before:][::-1])
-    ends = list(accumulate(map(len, texts)))
-    first = min(bisect_right(ends, before), len(texts) - 1)
-    last = max(bisect_left(ends, len(whole) - behind), first)
-    begin = ends[first - 1] if first else 0
-    changed = clean[begin : len(clean) - (len(whole) - ends[last])]
-    return [*texts[:first], changed, *[""] * (last - first), *texts[last + 1 :]]
-
-
-def _common(one: str, other: str) -> int:
-    """How many characters both begin with."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (sign, beside) in pairs if sign != beside), min(len(one), len(other)))
+        return whole[len(os.path.commonprefix([before, whole])) :]  # noqa: RUF071 - as it is meant
 
 
 # What a recording may say of a value: no secret, no values of variables and headers, nothing of enormous size.
@@ -462,7 +448,6 @@ _TERMINAL = "terminal"
 _MOST_OF_A_LINE = 2_000
 _MOST_HELD = 64_000
 _MOST_LINES = 2_000
-_MOST_PROMPTS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -488,7 +473,6 @@ class Cleaner:
         self._patience = patience
         self._held: deque[Held] = deque()
         self._streams: dict[_Piece, Stream] = {}
-        self._prompts: dict[str, str] = {}
 
     @property
     def holds(self) -> bool:
@@ -497,15 +481,18 @@ class Cleaner:
 
     def cleaned(self, entry: Entry) -> Iterator[Entry]:
         """The lines that can be written now that `entry` came."""
-        piece = _piece(entry)
-        for ended in self._ended_by(entry, piece):
-            self._streams.pop(ended).settle(is_over=True)
-        text = "" if piece is None else _taken(entry, piece.path)
-        held = Held(self._clean(entry))
+        piece, ended = _piece(entry), _session_ended_by(entry)
+        for each, stream in list(self._streams.items()):
+            is_over = each.session == ended and each != piece and each.kind != _TERMINAL
+            if is_over or stream.latest < entry["t"] - self._patience:
+                self._streams.pop(each).settle(is_over=True)
+        held = Held(entry) if piece is None else Held.of_piece(entry, piece.path)
+        held.entry = self._clean(entry)
         self._held.append(held)
         if piece is not None and "frame" in held.entry:
-            stream = self._streams.setdefault(piece, Stream(self._redact))
-            stream.add(held, text, piece.path, entry["t"])
+            self._streams.setdefault(piece, Stream(self._redact)).add(held)
+        else:
+            held.text = None
         is_much = len(self._held) > _MOST_LINES
         if is_much or sum(stream.size for stream in self._streams.values()) > _MOST_HELD:
             return self.settled(is_over=is_much)
@@ -518,7 +505,7 @@ class Cleaner:
         return self._ready()
 
     def _ready(self) -> Iterator[Entry]:
-        while self._held and self._held[0].settled:
+        while self._held and self._held[0].text is None:
             yield self._held.popleft().entry
 
     def _clean(self, entry: Entry) -> Entry:
@@ -530,61 +517,27 @@ class Cleaner:
         except RecursionError:
             return {**told, "line": "[a message that is nested too deeply to be recorded]"}
 
-    def _ended_by(self, entry: Entry, piece: _Piece | None) -> list[_Piece]:
-        ended = self._talk_ended_by(entry, piece)
-        exited = _terminal_ended_by(entry)
-        return [
-            each
-            for each, stream in self._streams.items()
-            if stream.latest < entry["t"] - self._patience
-            or (each.session == ended and each != piece and each.kind != _TERMINAL)
-            or (each.kind == _TERMINAL and each.number == exited)
-        ]
 
-    def _talk_ended_by(self, entry: Entry, piece: _Piece | None) -> str | None:
-        """The session in which something came that stands behind what was said; None for none."""
-        if piece is not None:
-            return None if piece.kind == _TERMINAL else piece.session
-        match entry.get("frame"):
-            case {"method": "session/prompt", "id": number, "params": {"sessionId": str(session)}}:
-                if len(self._prompts) < _MOST_PROMPTS:
-                    self._prompts[repr(number)] = session
-                return session
-            case {"method": str(), "id": _, "params": {"sessionId": str(session)}}:
-                return session
-            case {"method": "session/update", "params": {"sessionId": str(session), "update": dict(update)}}:
-                return session if update.get("sessionUpdate") == "tool_call" else None
-            case {"id": number} if entry["dir"] == "in":
-                return self._prompts.pop(repr(number), None)
-        return None
+def _session_ended_by(entry: Entry) -> str:
+    """The session in which something came that stands behind what was said; '' for none."""
+    match entry.get("frame"):
+        case {"method": "session/update", "params": {"sessionId": str(session), "update": dict(update)}}:
+            return session if update.get("sessionUpdate") in {"tool_call", *_CHUNKS} else ""
+        case {"method": str(), "id": _, "params": {"sessionId": str(session)}}:
+            return session
+    return ""
 
 
 def _piece(entry: Entry) -> _Piece | None:
     """Which text this line is a piece of; None for a line that is none of one."""
     match entry.get("frame"):
         case {"method": "session/update", "params": {"sessionId": str(session), "update": dict(update)}}:
-            return _piece_of(session, update)
-    return None
-
-
-def _piece_of(session: str, update: dict[str, Any]) -> _Piece | None:
+            pass
+        case _:
+            return None
     match update:
         case {"sessionUpdate": str(kind), "content": {"type": "text", "text": str()}} if kind in _CHUNKS:
             return _Piece(session, kind, str(update.get("messageId")), ("content", "text"))
         case {"_meta": {"terminal_output": {"terminal_id": str(terminal), "data": str()}}}:
             return _Piece(session, _TERMINAL, terminal, ("_meta", "terminal_output", "data"))
     return None
-
-
-def _terminal_ended_by(entry: Entry) -> str | None:
-    match entry.get("frame"):
-        case {"params": {"update": {"_meta": {"terminal_exit": {"terminal_id": str(terminal)}}}}}:
-            return terminal
-    return None
-
-
-def _taken(entry: Entry, path: tuple[str, ...]) -> str:
-    """The piece's text, which is no longer in the line then."""
-    holder = _holder(entry, path)
-    text, holder[path[-1]] = str(holder[path[-1]]), ""
-    return text

@@ -49,7 +49,7 @@ from agent_core.sessions.replay import events_from_messages
 from tools.context import TodoItem
 from tools.light_dataclass import dataclass
 from tools.redaction import Redact, redact
-from tools.result import Shown, ShownDiff, ShownOutput, ShownText, ToolResult
+from tools.result import Shown, ShownOutput, ShownText, ToolResult
 
 CardStatus = Literal["completed", "failed", "interrupted"]
 SIGNS: dict[CardStatus, str] = {"completed": "✓", "failed": "✗", "interrupted": "–"}
@@ -97,20 +97,11 @@ class Card:
     seconds: float | None = None
 
     @property
-    def diffs(self) -> tuple[ShownDiff, ...]:
-        """The files that it changed."""
-        return tuple(shown for shown in self.shown if isinstance(shown, ShownDiff))
-
-    @property
-    def exit_code(self) -> int | None:
-        """A command's exit code; None for what is no command, or was ended otherwise."""
-        return next((shown.exit_code for shown in self.shown if isinstance(shown, ShownOutput)), None)
-
-    @property
     def facts(self) -> list[str]:
         """How it ended, unless well, and how long it took."""
         facts: list[str] = [] if self.status == "completed" else [self.status]
-        facts += [f"exit {self.exit_code}"] if self.exit_code else []
+        codes = [shown.exit_code for shown in self.shown if isinstance(shown, ShownOutput)][:1]
+        facts += [f"exit {code}" for code in codes if code]
         return facts if self.seconds is None else [*facts, duration(self.seconds)]
 
     @property
@@ -235,13 +226,6 @@ def _shown(name: str, result: ToolResult) -> tuple[Shown, ...]:
 _LONGEST_TITLE = 80
 
 
-@dataclass(frozen=True, slots=True)
-class _TurnData:
-    record: TurnRecord
-    events: Sequence[StoredEvent]
-    messages: Sequence[StoredMessage]
-
-
 def tell(transcript: Transcript) -> Story:
     """The story of a session. Messages that the model refused are in it, as the person saw them."""
     events: defaultdict[int, list[StoredEvent]] = defaultdict(list)
@@ -250,29 +234,36 @@ def tell(transcript: Transcript) -> Story:
         events[event.turn].append(event)
     for message in transcript.messages:
         messages[message.turn].append(message)
-    data = [
-        _TurnData(
-            record,
-            _happened(record, events[record.number], messages[record.number], transcript.session.cwd),
-            messages[record.number],
-        )
-        for record in _records(transcript, events, messages)
-    ]
-    turns = tuple(_turns(data))
+    turns: list[Turn] = []
+    # A turn's tokens are those by which the model's window filled, where that was told before and after it.
+    before: ContextUsed | None = ContextUsed(0, 0, 0.0)
+    for record in sorted(transcript.turns, key=lambda record: record.number):
+        said = messages[record.number]
+        rows = _happened(record, events[record.number], said, transcript.session.cwd)
+        after = _last_told(rows)
+        turns.append(_turn(record, rows, said, before, after))
+        before = after
     title = transcript.session.title or _title(turns)
-    return Story(transcript.session, title, turns)
+    return Story(transcript.session, title, tuple(turns))
 
 
-def _records(
-    transcript: Transcript, events: Mapping[int, list[StoredEvent]], messages: Mapping[int, list[StoredMessage]]
-) -> list[TurnRecord]:
-    """The turns in view. What was saved from a damaged database may belong to one whose record is lost."""
-    lost = {*events, *messages} - {record.number for record in transcript.turns}
-    records = [record for record in transcript.turns if not record.undone]
-    for number in lost:
-        times = [stored.created_at for stored in (*events.get(number, ()), *messages.get(number, ()))]
-        records.append(TurnRecord(number, "", min(times), max(times), ""))
-    return sorted(records, key=lambda record: record.number)
+def _turn(
+    record: TurnRecord,
+    rows: Sequence[StoredEvent],
+    messages: Sequence[StoredMessage],
+    before: ContextUsed | None,
+    after: ContextUsed | None,
+) -> Turn:
+    tokens, cost, end = 0, None, record.ended_at
+    if before is not None and after is not None:
+        tokens = max(0, after.used - before.used)
+        if before.cost is not None and after.cost is not None:
+            cost = max(0.0, after.cost - before.cost)
+    if end is None:
+        end = max([record.began_at, *(row.created_at for row in rows), *(each.created_at for each in messages)])
+    seconds = max(0.0, end - record.began_at)
+    items = tuple(_items(rows, messages))
+    return Turn(record.number, record.began_at, record.outcome, record.note, items, seconds, tokens, cost)
 
 
 def _happened(
@@ -305,52 +296,19 @@ def _made_up(record: TurnRecord, messages: Sequence[StoredMessage], cwd: str) ->
     return rows
 
 
-def _turns(data: Sequence[_TurnData]) -> Iterator[Turn]:
-    """A turn's tokens are those by which the model's window filled, where that was told before and after it."""
-    before: ContextUsed | None = ContextUsed(0, 0, 0.0)
-    for turn in data:
-        record, after = turn.record, _last_told(turn.events)
-        grown = after.used - before.used if after is not None and before is not None else 0
-        yield Turn(
-            record.number,
-            record.began_at,
-            record.outcome,
-            record.note,
-            tuple(_items(turn)),
-            seconds=_seconds(turn),
-            tokens=max(0, grown),
-            cost=_cost(before, after),
-        )
-        before = after
-
-
 def _last_told(events: Sequence[StoredEvent]) -> ContextUsed | None:
     told = (event for stored in reversed(events) for event in reversed(stored.events))
     return next((event for event in told if isinstance(event, ContextUsed)), None)
 
 
-def _cost(before: ContextUsed | None, after: ContextUsed | None) -> float | None:
-    if before is None or after is None or before.cost is None or after.cost is None:
-        return None
-    return max(0.0, after.cost - before.cost)
-
-
-def _seconds(turn: _TurnData) -> float:
-    began, end = turn.record.began_at, turn.record.ended_at
-    last = max([began, *(each.created_at for each in turn.events), *(each.created_at for each in turn.messages)])
-    return max(0.0, (last if end is None else end) - began)
-
-
-def _items(data: _TurnData) -> Iterator[Item]:
+def _items(rows: Sequence[StoredEvent], messages: Sequence[StoredMessage]) -> Iterator[Item]:
     """The items of a turn; pieces of one message that were stored apart become one."""
     answered_at = {
-        stored.message["tool_call_id"]: stored.created_at
-        for stored in data.messages
-        if "tool_call_id" in stored.message
+        stored.message["tool_call_id"]: stored.created_at for stored in messages if "tool_call_id" in stored.message
     }
     last: Item | None = None
     last_id = ""
-    for stored in data.events:
+    for stored in rows:
         item, message_id = _item(stored, answered_at)
         if item is None:
             continue
@@ -418,25 +376,23 @@ def turn_figures(turn: Turn) -> list[str]:
     return [figure for figure in (duration(turn.seconds), tokens, cost) if figure]
 
 
+_ENDINGS = {
+    "end_turn": "",
+    "command": "",
+    "reset": "",
+    "cancelled": "Cancelled.",
+    "max_tokens": "The model's answer was cut at its greatest length.",
+    "max_turn_requests": "The turn used up its model requests.",
+    "refusal": "The model refused.",
+    "": "It did not end: it was interrupted, or still runs.",
+}
+
+
 def ending(turn: Turn) -> str:
     """How a turn ended, where a reader should know; '' for one that simply ended."""
-    match turn.outcome:
-        case "end_turn" | "command" | "reset":
-            return ""
-        case "cancelled":
-            return "Cancelled."
-        case "error":
-            return turn.note or "It failed."
-        case "max_tokens":
-            return "The model's answer was cut at its greatest length."
-        case "max_turn_requests":
-            return "The turn used up its model requests."
-        case "refusal":
-            return "The model refused."
-        case None | "":
-            return "It did not end: it was interrupted, or still runs."
-        case other:
-            return f"It ended with {other}."
+    if turn.outcome == "error":
+        return turn.note or "It failed."
+    return _ENDINGS.get(turn.outcome or "", f"It ended with {turn.outcome}.")
 
 
 def token_totals(session: SessionRecord) -> list[str]:

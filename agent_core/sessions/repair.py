@@ -1,11 +1,10 @@
-"""What state the database and the kept file contents are in, and repairing them. Nothing stored is deleted."""
+"""What state the database is in, and repairing it. Nothing that was stored is deleted."""
 
 from __future__ import annotations
 
 import contextlib
 import glob
 import os
-import re
 import sqlite3
 import subprocess
 import sys
@@ -49,19 +48,9 @@ Remedy = Literal["", "in place", "rebuild"]
 class Problem:
     """Something that is wrong, in one sentence, and what `repair` would do about it."""
 
-    subject: Literal["file", "pages", "rows", "index", "search", "references", "schema", "blobs", "drafts"]
+    subject: Literal["file", "pages", "rows", "index", "search", "references", "schema", "drafts"]
     text: str
     remedy: Remedy = ""
-
-
-@dataclass(frozen=True, slots=True)
-class BlobFacts:
-    """The kept contents: how many, their bytes on disk, and which are missing or damaged that undo would need."""
-
-    present: int = 0
-    size: int = 0
-    missing: frozenset[str] = frozenset()
-    damaged: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -73,6 +62,7 @@ class Findings:
         version: the schema's; 0 where it is not known.
         size: in bytes, with the log.
         sessions, messages: how many.
+        contents, contents_size: kept contents of files, and their bytes on disk.
         holders: living processes that prompt sessions.
         beside: files of earlier repairs and updates next to the database.
     """
@@ -86,7 +76,8 @@ class Findings:
     sessions: int = 0
     messages: int = 0
     holders: tuple[Holder, ...] = ()
-    blobs: BlobFacts = field(default_factory=BlobFacts)
+    contents: int = 0
+    contents_size: int = 0
     beside: tuple[Path, ...] = ()
 
     @property
@@ -102,11 +93,10 @@ _PATIENCE = 5.0
 _MOST_FAULTS = 20
 _INDEX_FAULTS = ("missing from index", "wrong # of entries in index", "non-unique entry in index")
 _SEARCH_FAULTS = ("fts5", "messages_fts")
-_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 def examine(path: Path, blobs: Path | None = None, now: float | None = None) -> Findings:
-    """Look at the database at `path` and at the kept contents below `blobs` («blobs» beside it if left out).
+    """Look at the database at `path`, and count the kept contents below `blobs` («blobs» beside it if left out).
 
     Every page is read: it takes about a second for each few hundred MB. Other processes may use the file meanwhile.
 
@@ -131,14 +121,17 @@ def examine(path: Path, blobs: Path | None = None, now: float | None = None) -> 
         found.exists = path.exists()
         return found
     found.version = header.version
+    with contextlib.suppress(OSError):
+        sizes = [blob.size for blob in BlobStore(blobs).files()]
+        found.contents, found.contents_size = len(sizes), sum(sizes)
     try:
-        _look_within(found, blobs, time.time() if now is None else now)
+        _look_within(found, time.time() if now is None else now)
     except READING_FAULTS as problem:
         _note(found, problem)
     return found
 
 
-def _look_within(found: Findings, blobs: Path, now: float) -> None:
+def _look_within(found: Findings, now: float) -> None:
     """What SQLite tells, as far as it goes. Raises sqlite3.Error where the file cannot be opened."""
     # A log that is there stays as it is. Without one SQLite has to be able to remove its own again; and a hot journal
     # has to be rolled back before anything is read.
@@ -151,7 +144,6 @@ def _look_within(found: Findings, blobs: Path, now: float) -> None:
             _page_problems(connection),
             _schema_problems(connection),
             _reference_problems(connection),
-            _blob_problems(found, connection, blobs),
             _row_problems(found, connection),
             () if keeps_log else _search_problems(found, connection),
         )
@@ -215,30 +207,6 @@ def _reference_problems(connection: sqlite3.Connection) -> Iterator[Problem]:
     orphans = sum(1 for _ in connection.execute("PRAGMA foreign_key_check"))
     if orphans:
         yield Problem("references", f"{orphans} rows belong to sessions or messages that are not there.", "rebuild")
-
-
-def _blob_problems(found: Findings, connection: sqlite3.Connection, root: Path) -> Iterator[Problem]:
-    if "file_versions" not in _names(connection):  # the file is of an earlier version
-        return
-    rows = connection.execute("SELECT DISTINCT before_hash FROM file_versions WHERE lost = ''")
-    wanted = {name for (name,) in rows if name is not None and _HASH.fullmatch(name)}
-    blobs = BlobStore(root)
-    try:
-        sizes = {blob.hash: blob.size for blob in blobs.files()}
-        if wanted and not root.is_dir():
-            raise FileNotFoundError(0, "there is no such directory")
-    except OSError as problem:
-        # Perhaps a disk that is not mounted: what it holds is not given up.
-        said = problem.strerror or type(problem).__name__
-        yield Problem("blobs", f"{root}, where earlier contents of files are kept, cannot be read: {said}.")
-        return
-    damaged = frozenset(name for name in wanted & sizes.keys() if blobs.is_damaged(name))
-    missing = frozenset(wanted - sizes.keys())
-    found.blobs = BlobFacts(len(sizes), sum(sizes.values()), missing, damaged)
-    for names, what in ((missing, "missing from"), (damaged, "damaged in")):
-        if names:
-            text = f"{len(names)} earlier contents of changed files are {what} {root}: undo cannot bring them back."
-            yield Problem("blobs", text, "in place")
 
 
 def _row_problems(found: Findings, connection: sqlite3.Connection) -> Iterator[Problem]:
@@ -314,18 +282,16 @@ class RepairReport:
     set_aside: Path | None = None
 
 
-def repair(path: Path, blobs: Path | None = None, now: float | None = None) -> RepairReport:
+def repair(path: Path, now: float | None = None) -> RepairReport:
     """Repair the database at `path`. This process must not have it open.
 
     Args:
-        blobs: where contents of files are kept, «blobs» beside the database if left out.
         now: seconds since the epoch, for the broken file's name and for telling dead holders.
 
     Raises:
         StoreError: it could not be repaired; nothing was lost.
     """
     now = time.time() if now is None else now
-    blobs = path.parent / "blobs" if blobs is None else blobs
     done: dict[str, None] = {}
     aside, refused = None, ""
     try:
@@ -333,7 +299,7 @@ def repair(path: Path, blobs: Path | None = None, now: float | None = None) -> R
             draft.unlink(missing_ok=True)
             done[f"{draft} was removed: it was half-written."] = None
         for _ in range(_MOST_ROUNDS):
-            found = examine(path, blobs, now)
+            found = examine(path, now=now)
             if found.remedy == "rebuild" and (user := _user(found)):
                 refused = (
                     f"{path} has to be replaced by a new file, which is not possible now: {user}. Close it (in every "
@@ -344,7 +310,7 @@ def repair(path: Path, blobs: Path | None = None, now: float | None = None) -> R
                 aside, sentences = _rebuild(path, now)
                 done |= dict.fromkeys(sentences)
             elif found.remedy:
-                done |= dict.fromkeys(_repair_in_place(found, blobs))
+                done |= dict.fromkeys(_repair_in_place(found))
             else:
                 refused = " ".join(problem.text for problem in found.problems if found.fault)
                 break
@@ -353,7 +319,7 @@ def repair(path: Path, blobs: Path | None = None, now: float | None = None) -> R
     return RepairReport(tuple(done), refused, aside)
 
 
-def _repair_in_place(found: Findings, blobs: Path) -> Iterator[str]:
+def _repair_in_place(found: Findings) -> Iterator[str]:
     path, subjects = found.path, {problem.subject for problem in found.problems if problem.remedy}
     if "index" in subjects:
         with _transaction(path) as connection:
@@ -366,17 +332,6 @@ def _repair_in_place(found: Findings, blobs: Path) -> Iterator[str]:
                 connection.execute(SET_STRUCTURE, (NO_PARTS,))
             connection.execute("INSERT INTO messages_fts (messages_fts) VALUES ('rebuild')")
         yield "The search index was made anew."
-    if "blobs" in subjects:
-        with _transaction(path) as connection:
-            for name in found.blobs.damaged:  # so that the same content can be kept again
-                BlobStore(blobs).set_aside(name)
-            for names, what in ((found.blobs.missing, "missing"), (found.blobs.damaged, "damaged")):
-                lost = f"its content was {what} when the database was repaired"
-                connection.executemany(
-                    "UPDATE file_versions SET lost = ? WHERE before_hash = ? AND lost = ''",
-                    [(lost, name) for name in names],
-                )
-        yield "Changes whose earlier content is lost are marked."
     if "rows" in subjects:
         with contextlib.closing(Database(path)) as database:  # which brings a file of an earlier format forward
             with database.read() as connection:

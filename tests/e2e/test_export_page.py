@@ -150,7 +150,7 @@ def test_everything_is_there_without_scripts(browser, page):
     browser.click(".contents li:nth-child(2) a")
     assert browser.run("location.hash") == "#turn-2"
     browser.click("#turn-2 .card > summary")
-    assert browser.run("document.querySelector('#turn-2 .terminal').checkVisibility()")
+    assert browser.run("document.querySelector('#turn-2 .body pre').checkVisibility()")
 
 
 def test_on_paper_every_fold_is_open_and_nothing_is_cut(browser, page):

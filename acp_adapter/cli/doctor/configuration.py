@@ -13,6 +13,7 @@ from pathlib import Path
 
 from acp_adapter.cli.doctor.report import Finding, Mended, failing, warning, well
 from acp_adapter.cli.model_trial import Asked, ask
+from acp_adapter.format import size_text
 from agent_core.activity import STALE_AFTER, running_processes, span
 from agent_core.config import ConfigSource, Configuration, load, teach
 from agent_core.errors import AuthRequired, HermesError, KeyMissing, SettingsError, StoreError
@@ -72,8 +73,6 @@ LITTLE_SPACE = 200 << 20
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _PRIVATE = (".env", "config.yaml", "hermes-acp.db")
 _FIX = "Run `hermes-acp doctor --fix`"
-_UNITS = ("bytes", "KB", "MB", "GB", "TB")
-_THOUSAND = 1000
 
 
 def check_home(case: Case) -> Iterator[Finding]:
@@ -154,27 +153,16 @@ def check_space(case: Case) -> Iterator[Finding]:
         yield well("disk", f"{size_text(free)} free")
 
 
-def size_text(count: float) -> str:
-    """A number of bytes."""
-    for unit in _UNITS[:-1]:
-        if count < _THOUSAND:
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= _THOUSAND
-    return f"{count:.1f} {_UNITS[-1]}"
-
-
 # Whether sessions, and what files were before they were changed, are stored well.
 
 _MEANS = {
-    "": "",
     "in place": "it mends that and leaves the rest as it is",
     "rebuild": "it saves what can be read into a new file and keeps the broken one under another name",
 }
-_SUBJECTS = {"blobs": "file history", "search": "search"}
 
 
 def check_database(case: Case) -> Iterator[Finding]:
-    """Every page, index and reference of the database; the kept contents of files."""
+    """Every page, index, reference and row of the database."""
     found = examine(case.home.database, case.home.blobs)
     yield from map(_of_database, found.problems)
     if not found.exists:
@@ -186,22 +174,22 @@ def check_database(case: Case) -> Iterator[Finding]:
         if found.holders:
             text += f"; in use by {', '.join(f'{holder.program} {holder.pid}' for holder in found.holders)}"
         yield well("database", text)
-        yield well("file history", f"{found.blobs.present} earlier contents, {size_text(found.blobs.size)}")
+        yield well("file history", f"{found.contents} earlier contents, {size_text(found.contents_size)}")
     for path in found.beside:
         size = size_text(path.stat().st_size)
         yield well("database", f"kept beside it: {path} ({size}); delete it if you do not need it")
 
 
 def _of_database(problem: Problem) -> Finding:
-    needs_step = problem.remedy and "doctor --fix" not in problem.text
-    step = f"{_FIX}: {_MEANS[problem.remedy]}." if needs_step else ""
-    return failing(_SUBJECTS.get(problem.subject, "database"), problem.text, step, mends=bool(problem.remedy))
+    step = f"{_FIX}: {_MEANS[problem.remedy]}." if problem.remedy and "doctor --fix" not in problem.text else ""
+    check = "search" if problem.subject == "search" else "database"
+    return failing(check, problem.text, step, mends=bool(problem.remedy))
 
 
 def mend_database(case: Case) -> Iterator[Mended]:
     """Repair the database, or set it aside and save what can be read of it. Nothing stored is ever deleted."""
     try:
-        report = repair(case.home.database, case.home.blobs)
+        report = repair(case.home.database)
     except StoreError as problem:
         yield Mended("database", done=False, text=problem.public)
         return

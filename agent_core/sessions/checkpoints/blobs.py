@@ -92,23 +92,6 @@ class BlobStore:
         """Whether content with that hash is kept; it is not read."""
         return self._path(name).is_file()
 
-    def is_damaged(self, name: str) -> bool:
-        """Whether what is kept under that hash is another content. It is read whole."""
-        try:
-            self.get(name)
-        except StoreError as problem:
-            return problem.kind == "corrupt"
-        return False
-
-    def set_aside(self, name: str) -> None:
-        """Give a damaged content another name: it is kept, and what it was can be kept anew.
-
-        Raises:
-            OSError: it could not be renamed.
-        """
-        path = self._path(name)
-        path.replace(path.with_name(f"{path.name}.damaged"))
-
     def files(self) -> Iterator[BlobFile]:
         """Every kept content, in no order. Files that vanish meanwhile are left out."""
         for entry in self._entries():

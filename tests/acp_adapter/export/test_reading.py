@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from acp_adapter.cli.inspect.page import to_page
+from acp_adapter.cli.inspect.main import to_page
 from acp_adapter.cli.inspect.recordings import read_recordings
 from agent_core.errors import RequestError
 from tests.support.recordings import sample_lines
@@ -15,29 +15,28 @@ from tests.support.recordings import sample_lines
 def test_a_recording_is_read_with_who_made_it() -> None:
     (recording,) = read_recordings(sample_lines()).recordings
     assert (recording.program, recording.begun) == ("hermes-acp 9", "2026-11-22T10:00:00Z")
-    assert [frame.place for frame in recording.frames] == list(range(1, 18))
-    assert recording.frames[13].message is None
-    assert recording.frames[13].stray == "a print of somebody's"
+    assert recording.lines == 17
+    assert [row.stray for row in recording.rows if not row.messages] == ["a print of somebody's"]
 
 
 def test_connections_in_one_file_are_told_apart_even_if_their_lines_are_mixed() -> None:
     one, two = sample_lines(run="r1"), sample_lines(run="r2")
     mixed = [line for pair in zip(one, two, strict=True) for line in pair]
     found = read_recordings(mixed).recordings
-    assert [len(recording.frames) for recording in found] == [17, 17]
+    assert [recording.lines for recording in found] == [17, 17]
 
 
 def test_what_prompt_prints_as_json_is_a_recording() -> None:
     lines = [json.dumps({"dir": "out", "t": 0.1, "frame": {"id": 1, "method": "initialize"}})]
     (recording,) = read_recordings(lines).recordings
-    assert recording.frames[0].message == {"id": 1, "method": "initialize"}
+    assert recording.rows[0].messages == [{"id": 1, "method": "initialize"}]
 
 
 def test_a_line_that_was_cut_is_counted_and_the_rest_is_read() -> None:
     lines = sample_lines()
     found = read_recordings([*lines[:-1], lines[-1][:20], "", "[1]", "[" * 100_000])
     assert found.unreadable == 3
-    assert len(found.recordings[0].frames) == 16
+    assert found.recordings[0].lines == 16
 
 
 @pytest.mark.parametrize("at", ["NaN", "Infinity", "-Infinity", "1e400", "1e300", "9" * 400])

@@ -1,7 +1,5 @@
 """From a transcript to its story."""
 
-from dataclasses import replace
-
 from acp_adapter.export.transcript import Answer, Card, Mode, Plan, Prompt, Thought, tell
 from agent_core.events import (
     AgentText,
@@ -77,17 +75,6 @@ def test_a_turn_without_events_is_told_from_its_messages():
 def test_a_prompt_that_no_event_tells_of_comes_from_the_messages():
     turn = told([AgentText("m", "Hi")], [user_message("Hello")])
     assert turn.items == (Prompt((SaidText("Hello"),)), Answer("Hi"))
-
-
-def test_undone_turns_are_left_out_and_lost_ones_are_not():
-    maker = TranscriptMaker()
-    maker.turn([AgentText("a", "undone")])
-    maker.turn([AgentText("b", "lost")])
-    transcript = maker.made()
-    turns = tell(
-        replace(transcript, turns=(replace(transcript.turns[0], undone=True),), events=transcript.events[1:])
-    )
-    assert [(turn.number, turn.items) for turn in turns.turns] == [(2, (Answer("lost"),))]
 
 
 def test_figures_come_from_the_window_where_it_was_told_and_are_left_out_elsewhere():

@@ -12,10 +12,11 @@ from types import ModuleType
 import pytest
 
 from acp_adapter.cli.doctor import run as table
-from acp_adapter.cli.doctor.configuration import check_model, size_text
+from acp_adapter.cli.doctor.configuration import check_model
 from acp_adapter.cli.doctor.installation import check_elsewhere
 from acp_adapter.cli.doctor.main import main
 from acp_adapter.cli.doctor.run import Check
+from acp_adapter.format import size_text
 from agent_core.activity import Activity, RunReport, running_processes
 from agent_core.home import Home
 from tests.support.fake_apptainer import FakeApptainer

@@ -54,14 +54,3 @@ def test_a_missing_file_and_one_that_is_no_recording_are_told(
     assert main([str(other)]) == 1
     assert "no recording" in capsys.readouterr().err
     assert not other.with_suffix(".html").exists()
-
-
-def test_only_the_seconds_that_are_named_are_on_the_page(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(recording), "--from", "9", "--to", "9.7", "--output", "-"]) == 0
-    page = capsys.readouterr().out
-    assert 'id="c1-12"' in page
-    assert 'id="c1-5"' not in page
-    assert 'id="c1-15"' not in page
-    with pytest.raises(SystemExit):
-        main([str(recording), "--from", "nan"])
-    assert "not a number of seconds" in capsys.readouterr().err

@@ -118,20 +118,6 @@ def test_looking_changes_nothing_and_what_is_in_order_is_left_alone(path):
     assert path.read_bytes() == before
 
 
-def test_a_damaged_content_of_a_file_is_found_kept_under_another_name_and_told_by_undo(path):
-    blob = next(entry for entry in sorted((path.parent / "blobs").rglob("*")) if entry.is_file())
-    content = bytearray(blob.read_bytes())
-    content[-1] ^= 1
-    blob.write_bytes(content)
-    found = examine(path)
-    assert (len(found.blobs.damaged), [problem.subject for problem in found.problems]) == (1, ["blobs"])
-    repair(path)
-    assert examine(path).problems == []
-    assert blob.with_name(f"{blob.name}.damaged").read_bytes() == content
-    with plain(path) as connection:
-        assert connection.execute("SELECT count(*) FROM file_versions WHERE lost LIKE '%damaged%'").fetchone() == (1,)
-
-
 def test_a_file_of_an_earlier_format_is_brought_forward_with_a_copy_before_its_rows_are_set_aside(path):
     with plain(path) as connection:
         connection.execute("DROP TABLE damaged_rows")

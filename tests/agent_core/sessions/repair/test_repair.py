@@ -20,6 +20,13 @@ from tests.support.filled_database import counted, damage, fill, overwrite, page
 
 NOW = 1_700_000_000.0
 WHOLE = {"sessions": 20, "turns": 100, "messages": 200, "events": 100, "texts": 20, "file_versions": 20}
+KILLED = """
+import os, sys
+from pathlib import Path
+from agent_core.sessions.repair import repair
+setattr(os, sys.argv[2], lambda *_: os._exit(9))
+repair(Path(sys.argv[1]))
+"""
 KEEP_OPEN = """
 import sys
 from pathlib import Path
@@ -80,7 +87,7 @@ def test_a_database_in_order_is_told_as_it_is_and_left_as_it_is(path):
     assert (found.sessions, found.messages) == (20, 200)
     assert found.version == known_migrations()[-1].number
     assert found.size == path.stat().st_size
-    assert (found.blobs.present, found.blobs.missing) == (20, frozenset())
+    assert found.contents == 20
     report = repair(path, now=NOW)
     assert (report.done, report.refused, report.set_aside) == ((), "", None)
     assert files(path) == before
@@ -243,7 +250,7 @@ def test_a_log_that_is_damaged_in_the_middle_is_read_up_to_there(path):
     with log.open("r+b") as stream:
         stream.seek(size // 2)
         stream.write(b"\xa5" * 200)
-    assert subjects(copy / path.name) <= {"blobs"}
+    assert subjects(copy / path.name) == set()
     with plain(copy / path.name) as connection:
         assert 20 < connection.execute("SELECT count(*) FROM texts").fetchone()[0] < 40
 
@@ -335,16 +342,17 @@ def test_the_search_index_is_not_examined_while_sessions_are_in_use(path):
     assert subjects(path) == set()
 
 
-def test_contents_that_are_missing_are_told_and_marked_so_that_undo_tells_too(path):
-    blobs = sorted(entry for entry in (path.parent / "blobs").rglob("*") if entry.is_file())
-    blobs[0].unlink()
-    (blobs[1].parent / ("0" * 62)).write_bytes(b"\0x")
-    found = examine(path, now=NOW)
-    assert (found.blobs.present, len(found.blobs.missing)) == (20, 1)
-    assert [problem.subject for problem in found.problems] == ["blobs"]
-    repair(path, now=NOW)
-    assert subjects(path) == set()
-    assert read_one(path, "SELECT count(*) FROM file_versions WHERE lost != ''") == (1,)
+@pytest.mark.parametrize("at", ["fsync", "link", "replace"])
+def test_a_repair_that_is_killed_leaves_all_as_it_was_and_the_next_one_does_it(path, at):
+    overwrite(path, pages_of(path, "messages")[3])
+    broken = path.read_bytes()
+    assert subprocess.run([sys.executable, "-c", KILLED, path, at], check=False).returncode == 9
+    assert path.read_bytes() == broken
+    assert "drafts" in subjects(path)
+    report = repair(path, now=NOW)
+    assert report.set_aside.read_bytes() == broken
+    assert not list(path.parent.glob("*.new*"))
+    assert {**saved(path), "messages": 200} == WHOLE
 
 
 def test_what_a_killed_repair_left_half_written_is_told_and_removed(path):
@@ -357,13 +365,6 @@ def test_what_a_killed_repair_left_half_written_is_told_and_removed(path):
     assert len(repair(path, now=NOW).done) == 3
     assert [draft.exists() for draft in (*left, own)] == [False, False, False, True]
     assert saved(path) == WHOLE
-
-
-def test_contents_on_a_disk_that_is_not_there_are_not_given_up(path):
-    (path.parent / "blobs").rename(path.parent / "elsewhere")
-    assert subjects(path) == {"blobs"}
-    repair(path, now=NOW)
-    assert read_one(path, "SELECT count(*) FROM file_versions WHERE lost != ''") == (0,)
 
 
 def test_an_older_file_is_saved_in_its_own_format_and_brought_forward(path):
