@@ -160,7 +160,7 @@ class RewindReport:
 # How a rewind would change a file, shown before it does: a short diff, or sizes where there are no lines.
 
 _DIFF_CHARS = 4_000
-_MOST_DIFFS = 50
+_MOST_DIFFS = 25
 _COMPARED_BYTES = 200_000
 
 
