@@ -14,8 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_core.agent_settings import AgentSettings
-from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, Status
 from agent_core.cancel import CancelToken
 from agent_core.compaction.compactor import with_engine
@@ -31,7 +29,7 @@ from agent_core.injected_messages import (
     tell_undelivered,
     tell_unused,
 )
-from agent_core.loop import Aim, Target, TurnLoop
+from agent_core.loop import AgentSettings, Aim, Target, TurnLoop
 from agent_core.memory.session_memory import recall, tell_troubles
 from agent_core.messages import INTERRUPTED_TURN, Content, Message, closing, holds_others_words, text_of
 from agent_core.model_request.fallback_chain import Route
@@ -45,7 +43,7 @@ from agent_core.services import SessionServices
 from agent_core.sessions.database import MemoryDatabase
 from agent_core.sessions.store import SessionStore
 from agent_core.stop_reasons import Ending
-from agent_core.turn import ConversationResult, Turn, TurnHistory, never_begun
+from agent_core.turn import ConversationResult, IterationBudget, Turn, TurnHistory, never_begun
 from agent_core.verification import forbids_checks
 from agent_core.workspace import Workspace, local_workspace
 from tools.light_dataclass import dataclass

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from agent_core.activity import RunReport
 from agent_core.agent import AIAgent
-from agent_core.agent_settings import AgentSettings
 from agent_core.background_tasks import News
 from agent_core.compaction.compactor import engine_of
 from agent_core.compaction.engine import CompressionRequest
@@ -23,7 +22,7 @@ from agent_core.delegation.settings import DelegationSettings
 from agent_core.delegation.worktree import tidy_copies
 from agent_core.errors import AuthRequired, HermesError, SettingsError, StoreError, UnknownSession
 from agent_core.home import Home, user_cache
-from agent_core.loop import Target
+from agent_core.loop import AgentSettings, Target
 from agent_core.memory.session_memory import Memories, SessionMemory
 from agent_core.memory.store import MemoryStore
 from agent_core.model_request.fallback_chain import Route, Routes

@@ -9,32 +9,31 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
+from typing import TYPE_CHECKING, Self
 from zlib import crc32
 
-from agent_core.agent_settings import AgentSettings
-from agent_core.budget import PROGRAMMATIC
 from agent_core.callbacks import AgentCallbacks, Status, Step
 from agent_core.cancel import CancelToken
 from agent_core.compaction.session_compaction import CompressionListeners, SessionCompression, TurnCompression
 from agent_core.compaction.view import shown
 from agent_core.errors import AuthRequired, ModelFailed
-from agent_core.guardrails import with_warning
+from agent_core.guardrails import Thresholds, with_warning
 from agent_core.injected_messages import ask_hooked, hooks_want, inject, pass_on, show_unread
 from agent_core.mcp.names import PREFIX as MCP_PREFIX
 from agent_core.messages import Message, ToolCall, injected_message, parse_arguments, tool_call, tool_message
-from agent_core.model_request.caller import Asker
+from agent_core.model_request.caller import Asker, Patience
 from agent_core.model_request.fallback_chain import Route
 from agent_core.model_request.response import CallIds, Reply
 from agent_core.notifications import deliver, learn_from
 from agent_core.prompt.rules_files import nested_rules
-from agent_core.providers.base import ModelRequest, ReasoningEffort, Usage
+from agent_core.providers.base import CacheTtl, ModelRequest, ReasoningEffort, Usage
 from agent_core.providers.choice import ModelChoice, is_small
 from agent_core.providers.pricing import cost_of
 from agent_core.services import SessionServices, TurnServices
 from agent_core.settings.project import ContextFileSettings
 from agent_core.stop_reasons import CLOSING_NOTE, Ending
 from agent_core.tool_calls import NestedCalls, Refuse, ToolRunner, outcome_of, result_content, sees_images
-from agent_core.turn import STOP, StopReason, Turn
+from agent_core.turn import PROGRAMMATIC, STOP, StopReason, Turn
 from agent_core.verification import Nudge
 from agent_core.workspace import Workspace
 from tools.context import Delegation, DelegationLimits, describing
@@ -42,6 +41,37 @@ from tools.files.seen import FilesSeen
 from tools.light_dataclass import dataclass
 from tools.result import ToolResult
 from tools.toolsets import MORE_TOOLS, called, get_tool_definitions, more_tools_entry, select, small_choice
+
+if TYPE_CHECKING:
+    from agent_core.settings.model import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """Of an agent and its sub-agents.
+
+    Attributes:
+        cache_ttl: how long servers should keep the conversation's beginning, where they let us choose.
+        patience: how long one request is tried.
+        guardrails: when a model that goes round in circles is warned and stopped.
+        verify_on_stop: before a turn ends that leaves something undone (edits without a check that passed, an open
+            plan, a step that was only announced), the model is told so once.
+    """
+
+    cache_ttl: CacheTtl = "5m"
+    patience: Patience = field(default_factory=Patience)
+    guardrails: Thresholds = field(default_factory=Thresholds)
+    verify_on_stop: bool = True
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """As the user's settings have it."""
+        return cls(
+            cache_ttl=settings.prompt_caching.cache_ttl,
+            patience=Patience(settings.agent.api_max_retries),
+            guardrails=Thresholds.of(settings.tool_loop_guardrails),
+            verify_on_stop=settings.agent.verify_on_stop,
+        )
 
 
 def runners_of(

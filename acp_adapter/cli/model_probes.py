@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 from acp_adapter.cli.main import FAILED, say_failed
 from acp_adapter.format import one_line
 from agent_core.agent import AIAgent
-from agent_core.agent_settings import AgentSettings
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested, Step, ToolProgress
 from agent_core.cancel import CancelToken
 from agent_core.compaction.tokens import text_tokens, tools_tokens
 from agent_core.config import Configuration, load
 from agent_core.errors import HermesError, SettingsError
 from agent_core.home import find_home
+from agent_core.loop import AgentSettings
 from agent_core.model_request.caller import Patience
 from agent_core.model_request.fallback_chain import Route, Routes
 from agent_core.prompt.layers import PromptSettings

@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from agent_core.budget import IterationBudget
 from agent_core.errors import ProviderConnectionError
 from agent_core.providers.base import Finished, TextDelta, ToolCallArguments, ToolCallStarted
+from agent_core.turn import IterationBudget
 from tests.support.agents import Ears, assert_well_formed, in_background, make_agent, roles, tool_contents
 from tests.support.each import each
 from tests.support.scripted_provider import Hold, says, uses

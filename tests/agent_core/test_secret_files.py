@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agent_core.agent import AIAgent
-from agent_core.agent_settings import AgentSettings
+from agent_core.loop import AgentSettings
 from agent_core.model_request.caller import Patience
 from agent_core.providers.offline import OfflineProvider
 from agent_core.settings.project import PermissionSettings

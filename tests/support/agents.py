@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agent_core.agent import AIAgent
-from agent_core.agent_settings import AgentSettings
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallOutput, CallRequested, CallRunning, ToolProgress
+from agent_core.loop import AgentSettings
 from agent_core.messages import Content, Message
 from agent_core.model_request.caller import Patience
 from agent_core.providers.base import Provider

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.agent import AIAgent
-from agent_core.agent_settings import AgentSettings
 from agent_core.config import ConfigSource
 from agent_core.home import Home
 from agent_core.hooks.hook import Hook
 from agent_core.hooks.registry import HookSessions
 from agent_core.hooks.session_hooks import HookedSession, HookSet, SessionHooks
+from agent_core.loop import AgentSettings
 from agent_core.model_request.caller import Patience
 from agent_core.plugins.plugin import hook_of
 from agent_core.plugins.plugins import Plugins

@@ -12,18 +12,16 @@ from typing import Any, cast
 import pytest
 
 from agent_core.agent import AIAgent
-from agent_core.agent_settings import AgentSettings
-from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested
 from agent_core.cancel import CancelToken
 from agent_core.hooks.session_hooks import SessionHooks
-from agent_core.loop import runners_of
+from agent_core.loop import AgentSettings, runners_of
 from agent_core.model_request.caller import Patience
 from agent_core.providers.lessons import Lessons
 from agent_core.services import SessionServices
 from agent_core.settings.sections import SandboxPart
 from agent_core.tool_calls import NestedCalls, ToolRunner
-from agent_core.turn import Turn
+from agent_core.turn import IterationBudget, Turn
 from agent_core.workspace import Workspace, local_workspace
 from agent_core.workspace_factory import containment_of
 from tests.support.agents import TEST_TOOLS, Ears
