@@ -32,12 +32,11 @@ from agent_core.injected_messages import (
 from agent_core.loop import AgentSettings, Aim, Target, TurnLoop
 from agent_core.memory.session_memory import recall, tell_troubles
 from agent_core.messages import INTERRUPTED_TURN, Content, Message, closing, holds_others_words, text_of
-from agent_core.model_request.fallback_chain import Route
+from agent_core.model_request.fallback_chain import Route, provider_by_name
 from agent_core.notifications import follow, open_turn
 from agent_core.prompt.layers import PromptSettings, session_prompt
 from agent_core.providers.base import Provider, ReasoningEffort
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.factory import provider_by_name
 from agent_core.providers.model_windows import Windows
 from agent_core.services import SessionServices
 from agent_core.sessions.database import MemoryDatabase

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from agent_core.errors import HermesError, TurnInterrupted
 from agent_core.messages import user_message
+from agent_core.model_request.fallback_chain import make_provider
 from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.factory import make_provider
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from agent_core.errors import (
     UnknownSession,
 )
 from agent_core.messages import assistant_message, tool_call, user_message
+from agent_core.model_request.fallback_chain import make_provider
 from agent_core.providers.base import Finished, ReasoningDelta, TextDelta, Usage, UsageReport
-from agent_core.providers.factory import make_provider
 from tests.support.agents import Ears, MemoryStore, assert_well_formed, in_background, make_agent, roles
 from tests.support.choices import choice_for
 from tests.support.model_server import Hang, Reply

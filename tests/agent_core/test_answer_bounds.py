@@ -12,8 +12,8 @@ import pytest
 from agent_core.errors import ProviderConnectionError
 from agent_core.messages import user_message
 from agent_core.model_request import response as replies
+from agent_core.model_request.fallback_chain import make_provider
 from agent_core.providers.base import Finished, ModelRequest
-from agent_core.providers.factory import make_provider
 from agent_core.providers.http_provider import LONGEST_PIECE
 from tests.support.agents import Ears, assert_well_formed
 from tests.support.bedrock_server import Stream, delta, frame

@@ -11,9 +11,9 @@ import pytest
 from agent_core.agent import AIAgent
 from agent_core.errors import ModelFailed
 from agent_core.messages import user_message
+from agent_core.model_request.fallback_chain import make_provider
 from agent_core.providers import http_provider
 from agent_core.providers.base import Finished, ModelRequest
-from agent_core.providers.factory import make_provider
 from agent_core.providers.http_provider import HttpProvider
 from tests.support.agents import Ears, assert_well_formed, roles
 from tests.support.bedrock_server import Stream

@@ -10,12 +10,11 @@ from typing import Any
 
 from agent_core.agent import AIAgent
 from agent_core.model_request.caller import Patience
-from agent_core.model_request.fallback_chain import Member, Route
+from agent_core.model_request.fallback_chain import Member, Route, make_provider
 from agent_core.model_request.retry_policy import Backoff
 from agent_core.providers.base import ApiMode, Provider
 from agent_core.providers.choice import Dialect, ModelChoice
 from agent_core.providers.credentials import CredentialPool, PoolState
-from agent_core.providers.factory import make_provider
 from agent_core.providers.lessons import Lessons
 from agent_core.providers.model_windows import Windows
 from tests.support.agents import make_agent

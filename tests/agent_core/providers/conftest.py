@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from agent_core.model_request.fallback_chain import make_provider
 from agent_core.providers.base import ModelRequest
-from agent_core.providers.factory import make_provider
 from agent_core.providers.http_provider import joined
 from tests.support.choices import choice_for
 

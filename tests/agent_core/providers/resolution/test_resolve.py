@@ -9,7 +9,7 @@ import pytest
 from agent_core.config import Overrides, load
 from agent_core.errors import AuthRequired, SettingsError
 from agent_core.home import Home
-from agent_core.providers.factory import make_provider
+from agent_core.model_request.fallback_chain import make_provider
 from agent_core.providers.http_provider import HttpProvider
 from agent_core.providers.offline import OfflineProvider
 from agent_core.providers.resolve import resolve_model

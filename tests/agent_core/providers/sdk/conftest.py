@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from agent_core.model_request.fallback_chain import make_provider
 from agent_core.providers.base import ModelRequest
-from agent_core.providers.factory import make_provider
 from agent_core.providers.http_provider import joined
 from agent_core.providers.lessons import Lessons
 from tests.support.choices import choice_for

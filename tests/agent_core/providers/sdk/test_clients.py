@@ -181,7 +181,7 @@ from agent_core.config import load
 from agent_core.home import Home
 from agent_core.messages import user_message
 from agent_core.providers.base import ModelRequest
-from agent_core.providers.factory import make_provider
+from agent_core.model_request.fallback_chain import make_provider
 from agent_core.providers.resolve import resolve_model
 
 provider = make_provider(resolve_model(load(Home(Path(sys.argv[1])))))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from agent_core.messages import user_message
+from agent_core.model_request.fallback_chain import make_provider
 from agent_core.providers.base import (
     ModelRequest,
 )
-from agent_core.providers.factory import make_provider
 from tests.support.certificates import make_certificates
 from tests.support.choices import choice_for
 
