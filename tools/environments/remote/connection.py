@@ -77,10 +77,11 @@ def ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
     finally:
         signal_group(process.pid, _KILL)
         process.wait()
-        _close_pipes(process)
+        close_pipes(process)
 
 
-def _close_pipes(process: subprocess.Popen[bytes]) -> None:
+def close_pipes(process: subprocess.Popen[bytes]) -> None:
+    """Close this end of its streams."""
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             with contextlib.suppress(OSError):
@@ -140,7 +141,7 @@ MOST_BYTES = 257 * 1024 * 1024
 _MOST_COMPLAINT = 4_000
 
 
-class TooMuch(OSError):
+class TooMuch(ValueError):
     """It prints more than was asked for."""
 
 
@@ -361,7 +362,7 @@ class Link:
             yield process
         finally:
             self.ended(process)
-            _close_pipes(process)
+            close_pipes(process)
 
     def output_of(self, script: str, *, given: bytes = b"", seconds: float = 20.0) -> bytes:
         """What a short script prints; its input is `given`.
@@ -468,7 +469,7 @@ class Link:
             if line and line.startswith(READY):
                 return Session(process, os.fsdecode(line[len(READY) :].rstrip(b"\r\n")))
             self.ended(process)
-            _close_pipes(process)
+            close_pipes(process)
             words = _read_tail(complaints)
         if line is None:
             raise CommandError(f"{self.machine.name} did not answer within {_CONNECT_SECONDS:.0f} seconds. {words}")
@@ -486,7 +487,7 @@ class Link:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_END_SECONDS)
         self.ended(process)
-        _close_pipes(process)
+        close_pipes(process)
 
 
 def line_from(process: subprocess.Popen[bytes], seconds: float) -> bytes | None:

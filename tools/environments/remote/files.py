@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 import io
@@ -19,7 +18,7 @@ from typing import IO, Any, BinaryIO, Literal
 from tools.environments.atomic_writes import file_error
 from tools.environments.local_files import is_pseudo
 from tools.environments.remote import connection
-from tools.environments.remote.connection import FarFacts, Link, NotConnected, Session, Streams
+from tools.environments.remote.connection import FarFacts, Link, NotConnected, Session, Streams, TooMuch, close_pipes
 from tools.environments.remote.scripts import line_of, new_token, quoted
 from tools.environments.ripgrep import SNIFFED_BYTES, Looks, Program
 from tools.environments.search import searched
@@ -262,59 +261,60 @@ class FileCalls:
         mark = b"\0" + new_token().encode() + b"\0"
         said = f"printf '\\000%s\\000' {mark[1:-1].decode()}"
         request = line_of(f"(\n{setting}{_SCRIPTS[do]}) </dev/null\n{said}")
-        for is_last in (False, True):
-            process = self._running()
+        try:
             try:
-                return _exchange(process, request, mark)
-            except ValueError as problem:
-                self._end()
-                raise self._odd(do, path, str(problem).encode()) from problem
-            except (OSError, EOFError) as problem:
-                self._end()
-                if is_last:
-                    raise FileAccessError(
-                        f"The connection to {self._link.machine.name} broke off while {path} was asked for ({do})."
-                    ) from problem
+                return self._exchanged(request, mark)
+            except (OSError, EOFError):
                 if self._session is not None:
                     self._session.lasts(_NOTICED_SECONDS)
-        raise AssertionError
+                return self._exchanged(request, mark)
+        except TooMuch as problem:
+            raise self._odd(do, path, str(problem).encode()) from problem
+        except (OSError, EOFError) as problem:
+            raise FileAccessError(
+                f"The connection to {self._link.machine.name} broke off while {path} was asked for ({do})."
+            ) from problem
 
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is not None and self._session is not None and self._session.is_up:
-            return self._process
-        self._end()
+    def _exchanged(self, request: bytes, mark: bytes) -> bytes:
+        """What the shell there says to a request."""
+        if self._process is None or self._session is None or not self._session.is_up:
+            self._end()
+            try:
+                self._begin()
+            except NotConnected:
+                # It broke off unnoticed: nothing was sent yet.
+                self._begin()
+        process = self._process
+        if process is None or process.stdin is None:
+            raise EOFError
         try:
-            return self._begun()
-        except NotConnected:
-            # It broke off unnoticed: nothing was sent yet.
-            return self._begun()
+            process.stdin.write(request)
+            process.stdin.flush()
+            return _read_to(process, mark, connection.MOST_BYTES)
+        except BaseException:
+            self._end()
+            raise
 
-    def _begun(self) -> subprocess.Popen[bytes]:
+    def _begin(self) -> None:
         self._session = self._link.session()
         streams = Streams(subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
-        process = self._process = self._link.start(_COMMON + _SERVE, streams)
+        self._process = self._link.start(_COMMON + _SERVE, streams)
         try:
             # What comes before its first words is what the shell there prints of its own.
-            _read_to(process, _HELLO, _MOST_GREETING)
-        except ValueError as problem:
+            _read_to(self._process, _HELLO, _MOST_GREETING)
+        except TooMuch as problem:
             self._end()
-            raise CommandError(
-                f"The shell of {self._link.machine.name} prints too much of its own at its start."
-            ) from problem
+            where = self._link.machine.name
+            raise CommandError(f"The shell of {where} prints too much of its own at its start.") from problem
         except (OSError, EOFError) as problem:
             self._end()
             raise NotConnected(f"The connection to {self._link.machine.name} has broken off. Try again.") from problem
-        return process
 
     def _end(self) -> None:
         process, self._process = self._process, None
-        if process is None:
-            return
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
-        self._link.ended(process)
+        if process is not None:
+            self._link.ended(process)
+            close_pipes(process)
 
     def _odd(self, do: str, path: str, output: bytes) -> FileAccessError:
         words = " ".join(output[:_MOST_WORDS].decode(errors="replace").split())
@@ -328,19 +328,11 @@ def _setting(values: dict[str, str]) -> str:
     return "".join(f"{name}={quoted(value)}\n" for name, value in values.items())
 
 
-def _exchange(process: subprocess.Popen[bytes], request: bytes, mark: bytes) -> bytes:
-    if process.stdin is None:
-        raise EOFError
-    process.stdin.write(request)
-    process.stdin.flush()
-    return _read_to(process, mark, connection.MOST_BYTES)
-
-
 def _read_to(process: subprocess.Popen[bytes], mark: bytes, most: int) -> bytes:
     """What comes before the mark.
 
     Raises:
-        EOFError: it has ended. TimeoutError: it says nothing, or too little for too long. ValueError: it is too much.
+        EOFError: it has ended. TimeoutError: it says nothing, or too little for too long. TooMuch.
     """
     if process.stdout is None:
         raise EOFError
@@ -356,7 +348,7 @@ def _read_to(process: subprocess.Popen[bytes], mark: bytes, most: int) -> bytes:
             raise EOFError
         data += piece
         if len(data) > most:
-            raise ValueError(f"it says more than {most:,} bytes")
+            raise TooMuch(f"it says more than {most:,} bytes")
     return bytes(data[: -len(mark)])
 
 
