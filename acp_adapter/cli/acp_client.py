@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Literal, Protocol, Self
+from typing import Any, Literal, Self
 
 from tools.environments.guardian import APART, signal_group
 from tools.os_compat import SIGKILL, same_directory
@@ -32,23 +32,11 @@ AUTH_REQUIRED = -32000
 
 
 class ClientError(Exception):
-    """Base of the errors here. `str(error)` is for the person: what was tried, what happened, what to do."""
-
-
-class AgentNotStarted(ClientError):
-    """The agent's command could not be run."""
+    """What went wrong. `str(error)` is for the person: what was tried, what happened, what to do."""
 
 
 class AgentDied(ClientError):
     """The agent ended, or closed its output, while something was awaited of it."""
-
-
-class AgentSilent(ClientError):
-    """The agent did not answer within the time given."""
-
-
-class AgentUnsupported(ClientError):
-    """The agent's answer is not what the protocol's version 1 says."""
 
 
 class AgentRefused(ClientError):
@@ -89,46 +77,32 @@ class AgentProcess:
     """
 
     def __init__(
-        self,
-        command: Sequence[str],
-        on_line: Callable[[bytes | None], None],
-        *,
-        cwd: Path | None = None,
-        env: Mapping[str, str] | None = None,
+        self, command: Sequence[str], on_line: Callable[[bytes | None], None], env: Mapping[str, str] | None = None
     ) -> None:
         """Start `command`.
 
         Args:
-            command: the program and its arguments.
-            on_line: called on a thread of its own with each line of output, then at least once with None.
-            cwd: where the process starts; None for the current directory.
+            on_line: called on a thread of its own with each line of output, and None at the end.
             env: its environment; None for a copy of ours.
 
         Raises:
-            AgentNotStarted: there is no such program, or it cannot be run.
+            ClientError: there is no such program, or it cannot be run.
         """
         self._command = command
-        self._on_line = on_line
         self._stderr_tail: deque[str] = deque(maxlen=_STDERR_LINES)
+        pipe = subprocess.PIPE
         try:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=cwd,
-                env=env,
-                **APART,
-            )
+            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env, **APART)
         except OSError as error:
-            raise AgentNotStarted(
+            raise ClientError(
                 f"The agent could not be started: {error.strerror or error}: {command[0]}. Check the command."
             ) from error
-        self._readers = [
-            self._thread(self._read_output, self._process.stdout),
-            self._thread(self._read_errors, self._process.stderr),
-        ]
-        self._watcher = self._thread(self._watch)
+        assert self._process.stdin and self._process.stdout and self._process.stderr  # noqa: S101, PT018 - pipes
+        self._stdin, self._stdout, self._stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        self._reader = threading.Thread(target=self._read_output, args=(on_line,), daemon=True)
+        self._errors = threading.Thread(target=self._read_errors, daemon=True)
+        self._reader.start()
+        self._errors.start()
 
     def write(self, line: bytes) -> None:
         """Write a line to the agent.
@@ -136,18 +110,24 @@ class AgentProcess:
         Raises:
             AgentDied: the agent no longer reads.
         """
-        assert self._process.stdin is not None  # noqa: S101 - it was asked for as a pipe
         try:
-            self._process.stdin.write(line)
-            self._process.stdin.flush()
+            self._stdin.write(line)
+            self._stdin.flush()
         except (OSError, ValueError) as error:
             raise self.death() from error
+
+    def has_ended(self) -> bool:
+        """Whether it has, and all that it wrote is read; a child of it may hold the pipe open."""
+        if self._process.poll() is None:
+            return False
+        self._reader.join(_SECONDS_TO_TERMINATE)
+        return True
 
     def death(self) -> AgentDied:
         """How the agent ended, told with the last lines that it wrote to stderr."""
         try:
             ending = _ending(self._process.wait(_SECONDS_TO_TERMINATE))
-            self._readers[1].join(_SECONDS_TO_TERMINATE)
+            self._errors.join(_SECONDS_TO_TERMINATE)
         except subprocess.TimeoutExpired:
             ending = "closed its output but still runs"
         lines = [f"The agent {ending} before it answered: {' '.join(self._command)}"]
@@ -164,58 +144,34 @@ class AgentProcess:
     def close(self, *, patient: bool = True) -> None:
         """End the agent: close its input and wait; then, or at once unless `patient`, terminate and kill it."""
         try:
-            self._close_input()
+            with suppress(OSError):  # what it did not read is lost with it
+                self._stdin.close()
             if not (patient and self._exits_within(_SECONDS_TO_EXIT)):
-                self._signal(signal.SIGTERM)
+                signal_group(self._process.pid, signal.SIGTERM)
                 self._exits_within(_SECONDS_TO_TERMINATE)
         finally:
             if self._process.poll() is None:
-                self._signal(SIGKILL)
+                signal_group(self._process.pid, SIGKILL)
             self._process.wait()
-            self._close_output()
-
-    def _close_input(self) -> None:
-        if self._process.stdin is not None:
-            with suppress(OSError):  # what it did not read is lost with it
-                self._process.stdin.close()
-
-    def _close_output(self) -> None:
-        for thread, pipe in zip(self._readers, (self._process.stdout, self._process.stderr), strict=True):
-            thread.join(_SECONDS_TO_TERMINATE)
-            # A child of the agent may hold the pipe open; then the daemon thread keeps it.
-            if pipe is not None and not thread.is_alive():
-                pipe.close()
-        self._watcher.join(_SECONDS_TO_TERMINATE)
+            for thread, pipe in ((self._reader, self._stdout), (self._errors, self._stderr)):
+                thread.join(_SECONDS_TO_TERMINATE)
+                # A child of the agent may hold the pipe open; then the daemon thread keeps it.
+                if not thread.is_alive():
+                    pipe.close()
 
     def _exits_within(self, seconds: float) -> bool:
-        try:
+        with suppress(subprocess.TimeoutExpired):
             self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
+        return self._process.poll() is not None
 
-    def _signal(self, number: signal.Signals) -> None:
-        signal_group(self._process.pid, number)
+    def _read_output(self, on_line: Callable[[bytes | None], None]) -> None:
+        for line in self._stdout:
+            on_line(line)
+        on_line(None)
 
-    def _read_output(self, pipe: IO[bytes]) -> None:
-        for line in pipe:
-            self._on_line(line)
-        self._on_line(None)
-
-    def _read_errors(self, pipe: IO[bytes]) -> None:
-        for line in pipe:
+    def _read_errors(self) -> None:
+        for line in self._stderr:
             self._stderr_tail.append(line.decode("utf-8", "replace").rstrip())
-
-    def _watch(self) -> None:
-        self._process.wait()
-        self._readers[0].join(_SECONDS_TO_TERMINATE)
-        self._on_line(None)
-
-    @staticmethod
-    def _thread(target: Callable[..., None], *args: object) -> threading.Thread:
-        thread = threading.Thread(target=target, args=args, daemon=True)
-        thread.start()
-        return thread
 
 
 def _ending(code: int) -> str:
@@ -232,27 +188,40 @@ def _ending(code: int) -> str:
 Json = dict[str, Any]
 Trace = Callable[[Literal["in", "out"], float, Json], None]
 
-SECONDS_TO_SEE_A_SIGNAL = 0.5
 _SECONDS_OF_QUIET = 0.125
 _METHOD_NOT_FOUND = -32601
 _WITHDRAWAL = "$/cancel_request"
 
 
-class Handler(Protocol):
-    """What an `AcpClient` does with what the agent sends. `t` is in seconds since the client was made."""
+class Handler:
+    """What an `AcpClient` does with what the agent sends. `t` is in seconds since the client was made.
+
+    Attributes:
+        fills_forms: `on_form` answers them; else the agent is told that nobody can.
+    """
+
+    fills_forms = False
 
     def on_update(self, update: Json, t: float) -> None:
         """Show a `session/update`."""
 
-    def on_permission(self, params: Json, t: float) -> str | None:
+    def on_permission(self, params: Json, t: float) -> str | None:  # noqa: ARG002 - for those that answer
         """Answer a `session/request_permission` with an option's id, or None for cancelled."""
+        return None
+
+    def on_form(self, params: Json, t: float) -> Json:  # noqa: ARG002 - as above
+        """Answer an `elicitation/create`."""
+        return {"action": "cancel"}
 
     def on_stray_line(self, line: str) -> None:
         """Note a line that is no JSON-RPC message: the agent breaks the protocol there."""
 
+    def on_quiet(self, t: float) -> None:
+        """An answer is awaited, and nothing came for a moment; called again and again."""
+
 
 class AcpClient:
-    """A conversation with one agent process; a context manager that ends the process."""
+    """A conversation with one agent process, which it ends as a context manager. `handler` gets what it sends."""
 
     def __init__(
         self,
@@ -260,10 +229,7 @@ class AcpClient:
         handler: Handler,
         *,
         env: Mapping[str, str] | None = None,
-        cwd: Path | None = None,
         trace: Trace | None = None,
-        on_quiet: Callable[[float], None] | None = None,
-        on_form: Callable[[Json, float], Json] | None = None,
     ) -> None:
         """Start `command`.
 
@@ -271,18 +237,13 @@ class AcpClient:
             command: the agent's program and arguments.
             handler: gets what the agent sends.
             env: the process's environment; None for ours.
-            cwd: where it starts; None for the current directory.
             trace: gets each frame in either direction.
-            on_quiet: called again and again, with the time, while an answer is awaited and nothing comes.
-            on_form: answers an `elicitation/create`; None where nobody can, and the agent is told so.
 
         Raises:
-            AgentNotStarted: the command cannot be run.
+            ClientError: the command cannot be run.
         """
-        self._handler = handler
+        self.handler = handler
         self._trace = trace
-        self._on_quiet = on_quiet
-        self._on_form = on_form
         self._session_id: str | None = None
         self._latest = 0.0
         self._question = ""
@@ -293,7 +254,7 @@ class AcpClient:
         # A SimpleQueue, because a signal handler may put something while this very thread gets.
         self._inbox: queue.SimpleQueue[tuple[float, bytes | None]] = queue.SimpleQueue()
         self._soon: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._process = AgentProcess(command, self._receive, env=env, cwd=cwd)
+        self._process = AgentProcess(command, self._receive, env)
 
     def __enter__(self) -> Self:
         return self
@@ -304,11 +265,6 @@ class AcpClient:
         self.close(patient=kind is None or issubclass(kind, Exception))
         if kind is None and (said := self._process.last_words()):
             sys.stderr.write(f"{said}\n")
-
-    @property
-    def fills_forms(self) -> bool:
-        """Whether an `elicitation/create` is answered."""
-        return self._on_form is not None
 
     def is_withdrawn(self) -> bool:
         """Whether the agent has withdrawn the request that is being answered now."""
@@ -328,7 +284,7 @@ class AcpClient:
         Raises:
             AgentRefused: the answer is an error.
             AgentDied: the agent ended.
-            AgentSilent: `timeout` seconds went by.
+            ClientError: `timeout` seconds went by.
         """
         request_id = next(self._ids)
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -337,7 +293,7 @@ class AcpClient:
             try:
                 self._handle_next(deadline)
             except queue.Empty as error:
-                raise AgentSilent(
+                raise ClientError(
                     f"The agent did not answer {method} within {timeout:g} s. Run it by hand to see what holds it up."
                 ) from error
         answer = self._answers.pop(request_id)
@@ -400,7 +356,7 @@ class AcpClient:
             return
         frame = _frame(item)
         if frame is None:
-            self._handler.on_stray_line(item.decode("utf-8", "replace").rstrip("\n"))
+            self.handler.on_stray_line(item.decode("utf-8", "replace").rstrip("\n"))
             return
         self._note("in", t, frame)
         self._handle(frame, t)
@@ -410,19 +366,19 @@ class AcpClient:
             self._soon.get()()
 
     def _next(self, deadline: float | None) -> tuple[float, bytes | None]:
-        # A signal that comes just before the wait begins is handled only after it, so that none is long.
-        longest = SECONDS_TO_SEE_A_SIGNAL if self._on_quiet is None else _SECONDS_OF_QUIET
         if deadline is not None and self._start + self._latest > deadline:
             raise queue.Empty  # an agent that never stops talking must not hold us up
         while True:
+            # A signal that comes just before the wait begins is handled only after it, so that none is long.
             remaining = math.inf if deadline is None else max(0.0, deadline - time.monotonic())
             try:
-                t, item = self._inbox.get(timeout=min(remaining, longest))
+                t, item = self._inbox.get(timeout=min(remaining, _SECONDS_OF_QUIET))
             except queue.Empty:
-                if remaining <= longest:
+                if self._process.has_ended() and self._inbox.empty():
+                    return self.now(), None
+                if remaining <= _SECONDS_OF_QUIET:
                     raise
-                if self._on_quiet is not None:
-                    self._on_quiet(self.now())
+                self.handler.on_quiet(self.now())
             else:
                 self._latest = t
                 return t, item
@@ -443,19 +399,19 @@ class AcpClient:
             self._run_soon()
             self._send({"jsonrpc": "2.0", "id": frame["id"], **answer})
         elif method == "session/update" and isinstance(params.get("update"), dict) and self._is_ours(params):
-            self._handler.on_update(params["update"], t)
+            self.handler.on_update(params["update"], t)
 
     def _is_ours(self, params: Json) -> bool:
         named = params.get("sessionId")
         return self._session_id is None or named is None or named == self._session_id
 
     def _answer(self, method: str, params: Json, t: float) -> Json:
-        if method == "elicitation/create" and self._on_form is not None:
-            return {"result": {"action": "cancel"} if self.is_withdrawn() else self._on_form(params, t)}
+        if method == "elicitation/create" and self.handler.fills_forms:
+            return {"result": {"action": "cancel"} if self.is_withdrawn() else self.handler.on_form(params, t)}
         if method != "session/request_permission":
             message = f"This client does not serve {method}; it advertised no such capability."
             return {"error": {"code": _METHOD_NOT_FOUND, "message": message}}
-        option = None if self.is_withdrawn() or not self._is_ours(params) else self._handler.on_permission(params, t)
+        option = None if self.is_withdrawn() or not self._is_ours(params) else self.handler.on_permission(params, t)
         outcome = {"outcome": "cancelled"} if option is None else {"outcome": "selected", "optionId": option}
         return {"result": {"outcome": outcome}}
 
@@ -486,10 +442,7 @@ def _frame(line: bytes) -> Json | None:
 PROTOCOL_VERSION = 1
 _SECONDS_TO_ANSWER = 60.0
 _MOST_TOLD = 5
-_CAPABILITIES = {
-    "fs": {"readTextFile": False, "writeTextFile": False},
-    "terminal": False,
-}
+_CAPABILITIES = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
 FORM_CAPABILITY: Mapping[str, Any] = {"form": {}, "url": {}}
 # An extension that agents know from editors: the output of their commands comes as it is printed.
 _META = {"terminal_output": True}
@@ -534,10 +487,10 @@ def open_session(
         meta: what the client says of itself in `_meta` of its capabilities beside the usual.
 
     Raises:
-        AgentRefused, AgentDied, AgentSilent: as `AcpClient.request`.
-        AgentUnsupported: it speaks another version of the protocol, gave no session id, or has no earlier session.
+        ClientError: as `AcpClient.request`; or the agent speaks another version of the protocol, gave no session id,
+            or has no earlier session.
     """
-    forms = {"elicitation": FORM_CAPABILITY} if client.fills_forms else {}
+    forms = {"elicitation": FORM_CAPABILITY} if client.handler.fills_forms else {}
     hello = {
         "protocolVersion": PROTOCOL_VERSION,
         "clientCapabilities": {**_CAPABILITIES, **forms, "_meta": {**_META, **(meta or {})}},
@@ -547,14 +500,28 @@ def open_session(
     initialized_at = client.now()
     version = agent.get("protocolVersion")
     if version != PROTOCOL_VERSION:
-        raise AgentUnsupported(
+        raise ClientError(
             f"The agent answered initialize with protocol version {version!r}; this client speaks only "
             f"{PROTOCOL_VERSION}. Use an agent that does."
         )
-    lists = _lists_sessions(agent)
-    session_id, answer = _new(client, cwd) if earlier is None else _resumed(client, cwd, earlier, lists=lists)
+    place: Json = {"cwd": str(cwd), "mcpServers": []}
+    if earlier is not None:
+        session = _earlier(client, agent, cwd, earlier)
+        place |= {"sessionId": session["sessionId"]}
+        # Directories that are not named are none: going on here must not take them from the session.
+        roots = [root for root in _list(session.get("additionalDirectories")) if Path(str(root)).is_dir()]
+        place |= {"additionalDirectories": roots} if roots else {}
+    answer = client.request("session/resume" if earlier else "session/new", place, _SECONDS_TO_ANSWER)
+    session_id = place.get("sessionId") or answer.get("sessionId")
+    if not isinstance(session_id, str) or not session_id:
+        raise ClientError(
+            f"The agent answered session/new without a session id, got {session_id!r}. Report it to its authors."
+        )
     client.attend(session_id)
-    return Opened(session_id, _mode_ids(answer.get("modes")), initialized_at, client.now())
+    modes = answer.get("modes")
+    offered = _list(modes.get("availableModes") if isinstance(modes, dict) else None)
+    ids = frozenset(str(mode.get("id")) for mode in offered if isinstance(mode, dict))
+    return Opened(session_id, ids, initialized_at, client.now())
 
 
 def send_prompt(client: AcpClient, session_id: str, text: str, timeout: float | None = None) -> str:
@@ -564,96 +531,56 @@ def send_prompt(client: AcpClient, session_id: str, text: str, timeout: float | 
         its stop reason.
 
     Raises:
-        AgentRefused, AgentDied, AgentSilent: as `AcpClient.request`.
-        AgentUnsupported: the answer holds no stop reason.
+        ClientError: as `AcpClient.request`, or the answer holds no stop reason.
     """
     prompt = {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]}
     reason = client.request("session/prompt", prompt, timeout).get("stopReason")
     if not isinstance(reason, str):
-        raise AgentUnsupported("The agent ended the turn without a stop reason. Report it to its authors.")
+        raise ClientError("The agent ended the turn without a stop reason. Report it to its authors.")
     return reason
 
 
-def _new(client: AcpClient, cwd: Path) -> tuple[str, dict[str, Any]]:
-    answer = client.request("session/new", {"cwd": str(cwd), "mcpServers": []}, _SECONDS_TO_ANSWER)
-    session_id = answer.get("sessionId")
-    if not isinstance(session_id, str) or not session_id:
-        raise AgentUnsupported(
-            f"The agent answered session/new without a session id, got {session_id!r}. Report it to its authors."
-        )
-    return session_id, answer
-
-
-def _resumed(client: AcpClient, cwd: Path, earlier: Earlier, *, lists: bool) -> tuple[str, dict[str, Any]]:
-    if earlier.session_id is None:
-        session = _latest(client, cwd)
-    else:
-        session = _named(client, earlier.session_id) if lists else {"sessionId": earlier.session_id}
-    place = {"sessionId": session["sessionId"], "cwd": str(cwd), "mcpServers": []}
-    # Directories that are not named are none: going on here must not take them from the session.
-    if roots := _roots_that_are_there(session):
-        place["additionalDirectories"] = roots
-    return session["sessionId"], client.request("session/resume", place, _SECONDS_TO_ANSWER)
-
-
-def _latest(client: AcpClient, cwd: Path) -> dict[str, Any]:
-    # Not every agent heeds the directory that was asked for.
-    listed = _listed(client, {"cwd": str(cwd)})
-    found = next((session for session in listed if _is_in(session, cwd)), None)
-    if found is None:
-        raise AgentUnsupported(
-            f"There is no earlier session in {cwd} to go on with. Leave --continue out to begin one."
-        )
-    return found
-
-
-def _is_in(session: dict[str, Any], cwd: Path) -> bool:
-    named = session.get("cwd")
-    if not isinstance(named, str):
-        return named is None
-    return same_directory(named, cwd)
-
-
-def _named(client: AcpClient, beginning: str) -> dict[str, Any]:
-    """The session of that id, or the only one whose id begins so; one that is not listed is left to the agent."""
-    found = [session for session in _listed(client, {}) if session["sessionId"].startswith(beginning)]
+def _earlier(client: AcpClient, agent: Json, cwd: Path, earlier: Earlier) -> Json:
+    """The session to go on with, as the agent lists it; one that is not listed is left to the agent."""
+    beginning = earlier.session_id
+    if beginning is None:
+        # Not every agent heeds the directory that was asked for.
+        listed = (session for session in _listed(client, {"cwd": str(cwd)}) if _is_in(session, cwd))
+        if (last := next(listed, None)) is not None:
+            return last
+        raise ClientError(f"There is no earlier session in {cwd} to go on with. Leave --continue out to begin one.")
+    match agent.get("agentCapabilities"):
+        case {"sessionCapabilities": {"list": lists}} if lists is not None:
+            found = [session for session in _listed(client, {}) if session["sessionId"].startswith(beginning)]
+        case _:
+            found = []
     exact = [session for session in found if session["sessionId"] == beginning]
     if len(found) > 1 and not exact:
         ids = ", ".join(session["sessionId"] for session in found[:_MOST_TOLD])
-        raise AgentUnsupported(f"Several sessions begin with {beginning!r}: {ids}. Give more of the id.")
+        raise ClientError(f"Several sessions begin with {beginning!r}: {ids}. Give more of the id.")
     return next(iter(exact or found), {"sessionId": beginning})
 
 
-def _listed(client: AcpClient, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _is_in(session: Json, cwd: Path) -> bool:
+    named = session.get("cwd")
+    return same_directory(named, cwd) if isinstance(named, str) else named is None
+
+
+def _listed(client: AcpClient, params: Json) -> Iterator[Json]:
     """All sessions that the agent lists, in its order."""
-    cursor: object = None
     seen: set[object] = set()
+    place: Json = {}
     while True:
-        place = {} if cursor is None else {"cursor": cursor}
         page = client.request("session/list", {**params, **place}, _SECONDS_TO_ANSWER)
-        sessions = page.get("sessions")
-        for session in sessions if isinstance(sessions, list) else ():
+        for session in _list(page.get("sessions")):
             if isinstance(session, dict) and isinstance(session.get("sessionId"), str):
                 yield session
         cursor = page.get("nextCursor")
         if not isinstance(cursor, str) or cursor in seen:
             return
         seen.add(cursor)
+        place = {"cursor": cursor}
 
 
-def _roots_that_are_there(session: dict[str, Any]) -> list[str]:
-    roots = session.get("additionalDirectories")
-    named = roots if isinstance(roots, list) else []
-    return [root for root in named if isinstance(root, str) and Path(root).is_dir()]
-
-
-def _lists_sessions(agent: dict[str, Any]) -> bool:
-    capabilities = agent.get("agentCapabilities")
-    sessions = capabilities.get("sessionCapabilities") if isinstance(capabilities, dict) else None
-    return isinstance(sessions, dict) and sessions.get("list") is not None
-
-
-def _mode_ids(modes: Any) -> frozenset[str]:
-    offered = modes.get("availableModes") if isinstance(modes, dict) else None
-    offered = offered if isinstance(offered, list) else []
-    return frozenset(str(mode.get("id")) for mode in offered if isinstance(mode, dict))
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

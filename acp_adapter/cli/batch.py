@@ -8,7 +8,6 @@ import functools
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -23,16 +22,17 @@ from acp_adapter.cli.main import (
     add_model_options,
     add_profile,
     command_parser,
+    home_of,
     say_failed,
     seconds,
     standard_input,
+    whole_number,
 )
 from acp_adapter.format import one_line
 from agent_core.batch.batch import FINAL, RESULTS, Batch, BatchError, Item, Outcome, Results, read_items
 from agent_core.batch.running import Plan, run_item
 from agent_core.config import ConfigSource, Overrides
 from agent_core.errors import AuthRequired, HermesError
-from agent_core.home import find_home
 from agent_core.providers.resolve import resolve_model
 from tools.approval.policy import Mode
 from tools.os_compat import SIGKILL
@@ -66,12 +66,16 @@ def parse_batch_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("prompts", metavar="PROMPTS.jsonl", help="the prompts; - is standard input")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the results go")
     parser.add_argument(
-        "--workers", type=_count, default=min(4, os.cpu_count() or 1), metavar="N", help="processes (default: 4)"
+        "--workers",
+        type=whole_number,
+        default=min(4, os.cpu_count() or 1),
+        metavar="N",
+        help="processes (4)",
     )
     parser.add_argument("--cwd", type=Path, metavar="DIR", help="where prompts work that name no directory")
     parser.add_argument("--mode", choices=get_args(Mode), default="default", help="the permission mode")
     parser.add_argument("--timeout", type=seconds, metavar="S", help="cancel a prompt after S seconds")
-    parser.add_argument("--limit", type=_count, metavar="N", help="begin so many at most")
+    parser.add_argument("--limit", type=whole_number, metavar="N", help="begin so many at most")
     parser.add_argument("--retry-failed", action="store_true", help="run again what was not completed")
     add_model_options(parser)
     add_profile(parser, "whose settings count")
@@ -81,20 +85,12 @@ def parse_batch_arguments(argv: Sequence[str]) -> argparse.Namespace:
     return found
 
 
-def _count(value: str) -> int:
-    count = int(value) if value.isdecimal() and len(value) < 10 else 0  # noqa: PLR2004 - longer is no count
-    if count < 1:
-        raise argparse.ArgumentTypeError(f"not a count of one or more: {value!r}")
-    return count
-
-
 _WRONG = 2
 
 
 def main(argv: list[str]) -> int:
     """Run `hermes-acp batch` with the arguments `argv`; the result is the exit code."""
     options = parse_batch_arguments(argv)
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         items = read_items(*_lines(options.prompts), options.cwd and options.cwd.resolve())
         plan = _plan(options, items)
@@ -103,10 +99,7 @@ def main(argv: list[str]) -> int:
         say_failed("batch", problem.public)
         return _WRONG
     with contextlib.closing(results):
-        try:
-            return _run(options, items, plan, results)
-        except HermesError as problem:
-            return say_failed("batch", problem.public)
+        return _run(options, items, plan, results)
 
 
 def _lines(name: str) -> tuple[list[str], str]:
@@ -120,7 +113,7 @@ def _lines(name: str) -> tuple[list[str], str]:
 
 
 def _plan(options: argparse.Namespace, items: list[Item]) -> Plan:
-    home = find_home(os.environ, options.profile)
+    home = home_of(options)
     overrides = Overrides(options.model, options.provider, options.base_url)
     config = ConfigSource(home, overrides).load()
     if not all(item.model for item in items):

@@ -9,32 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acp_adapter.cli.acp_client import (
-    AcpClient,
-    AgentDied,
-    AgentRefused,
-    Opened,
-    open_session,
-    send_prompt,
-)
-from acp_adapter.cli.console import style_for
+from acp_adapter.cli.acp_client import AgentRefused
 from acp_adapter.cli.interrupts import Interrupts
 from acp_adapter.cli.main import say_failed
-from acp_adapter.cli.prompt import (
-    CAPABILITIES,
-    PromptOptions,
-    Watch,
-    canceller,
-    conversed,
-    parse_chat_arguments,
-    recorded,
-    refusal,
-    seen_by_a_person,
-    set_mode,
-)
-from acp_adapter.cli.questions import Approver, Asking, permission_question
-from acp_adapter.cli.terminal_input import InputEnded, plain_line
+from acp_adapter.cli.prompt import CAPABILITIES, PromptOptions, Talk, conversed, parse_chat_arguments, refusal
+from acp_adapter.cli.terminal_input import InputEnded, is_more_there, plain_line
 from agent_core.errors import RequestError
+from agent_core.home import find_home
 
 if TYPE_CHECKING:
     from acp_adapter.cli.editing import Lines
@@ -85,7 +66,8 @@ class TypedLines:
         while True:
             line = plain_line((_MORE if lines else _PROMPT) if self._is_terminal else "")
             lines.append(line.removesuffix("\\"))
-            if not line.endswith("\\"):
+            # Lines that came at once were pasted together.
+            if not line.endswith("\\") and not (self._is_terminal and is_more_there()):
                 return "\n".join(lines)
 
 
@@ -95,71 +77,49 @@ _LATE_SECONDS = 0.05
 def main(argv: list[str]) -> int:
     """Run `hermes-acp chat` with the arguments `argv`; the result is the exit code."""
     options = parse_chat_arguments(argv)
-    return conversed("chat", options, lambda: _Chat(options).run())
+    return conversed("chat", options, lambda: _chat(Talk("chat", options)))
 
 
-class _Chat:
-    """One conversation: a line, a turn, a line."""
+def _chat(talk: Talk) -> int:
+    """A line, a turn, a line, until the person leaves."""
+    options, view, typed = talk.options, talk.transcript, list[TypedLines]()
 
-    def __init__(self, options: PromptOptions) -> None:
-        self._options = options
-        self._asking = Asking(Interrupts(None), style_for(sys.stdout))
-        self._approver = Approver(options.approve, options.cwd, permission_question(self._asking))
-        self._view, self._hooks = seen_by_a_person(options, self._approver, self._asking)
-        self._watch = Watch(self._view)
+    def meanwhile() -> None:
+        typed.append(TypedLines(_history(options), lambda: view.commands, edits=talk.asking.style.live))
 
-    def run(self) -> int:
-        """Talk until the person leaves."""
-        options = self._options
-        with recorded(options.record, options.profile, None) as trace:
-            client = AcpClient(options.command, self._watch, trace=trace, **self._hooks)
-            self._asking.withdrawn = client.is_withdrawn
-            with client:
-                self._view.awaits("Starting", client.now())
-                # While the agent starts.
-                lines = TypedLines(_history(options), lambda: self._view.commands, edits=self._asking.style.live)
-                opened = open_session(client, options.cwd, "hermes-acp chat", options.earlier, CAPABILITIES)
-                set_mode(client, opened, options, self._approver, self._view)
-                self._view.awaits("", client.now())
-                self._view.note(
-                    f"Session {opened.session_id} in {options.cwd}. Ctrl-D or /exit leaves, /help tells more."
-                )
-                for said in lines.prompts(lambda: self._show_late(client)):
-                    self._turn(client, opened, said)
-        return 0
+    with talk.opened(CAPABILITIES, meanwhile):
+        view.awaits("", talk.client.now())
+        view.note(f"Session {talk.session.session_id} in {options.cwd}. Ctrl-D or /exit leaves, /help tells more.")
+        for said in typed[0].prompts(lambda: _show_late(talk)):
+            _turn(talk, said)
+    return 0
 
-    def _turn(self, client: AcpClient, opened: Opened, said: str) -> None:
-        self._asking.interrupts = Interrupts(None)
-        self._approver.cancelled = False
-        began = client.now()
-        self._view.awaits("Thinking", began)
-        try:
-            with self._asking.interrupts as interrupts:
-                interrupts.cancel_by(canceller(client, opened, self._approver, interrupts, self._view))
-                reason = send_prompt(client, opened.session_id, said)
-                interrupts.turn_over()
-        except AgentDied:
-            raise
-        except AgentRefused as refused:
-            self._view.end_line()
-            say_failed("chat", refusal(refused, self._options))
-            return
-        finally:
-            with suppress(OSError):  # the window is gone; why it ended counts
-                self._view.awaits("", client.now())
-        words = ", ".join(part for part in (reason, f"{client.now() - began:.2f} s", self._watch.words()) if part)
-        self._view.note(f"[{words}]")
-        self._view.end_line()
 
-    def _show_late(self, client: AcpClient) -> None:
-        """Show what came since the last turn, of work in the background say."""
-        client.listen(lambda: False, _LATE_SECONDS)
-        self._view.end_line()
+def _turn(talk: Talk, said: str) -> None:
+    talk.asking.interrupts = Interrupts(None)
+    began = talk.client.now()
+    try:
+        with talk.asking.interrupts as interrupts:
+            reason = talk.turn(said)
+            interrupts.turn_over()
+    except AgentRefused as refused:
+        talk.view.end_line()
+        say_failed("chat", refusal(refused, talk.options))
+        return
+    finally:
+        with suppress(OSError):  # the window is gone; why it ended counts
+            talk.view.awaits("", talk.client.now())
+    talk.tell_end(reason, talk.client.now() - began)
+    talk.view.end_line()
+
+
+def _show_late(talk: Talk) -> None:
+    """Show what came since the last turn, of work in the background say."""
+    talk.client.listen(lambda: False, _LATE_SECONDS)
+    talk.view.end_line()
 
 
 def _history(options: PromptOptions) -> Path | None:
-    from agent_core.home import find_home  # noqa: PLC0415 - while the agent starts
-
     with suppress(RequestError):
         home = find_home(os.environ, options.profile)
         return home.root / "chat_history" if home.root.is_dir() else None

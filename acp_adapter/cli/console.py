@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TextIO
 
@@ -158,6 +159,19 @@ def wrapped(text: str, width: int, first: str = "", rest: str = "", *, breaks_wo
     )
 
 
+def in_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+    """Rows of cells as lines: each column is as wide as its widest cell, those in `right` are set to the right."""
+    widths = [max(map(columns, cells)) for cells in zip(*rows, strict=True)]
+    lines: list[str] = []
+    for row in rows:
+        gaps = [" " * (width - columns(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = (
+            gap + cell if at in right else cell + gap for at, (cell, gap) in enumerate(zip(row, gaps, strict=True))
+        )
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
 # A file's change as the lines of a unified diff.
 
 _HEADER_LINES = 2
@@ -174,8 +188,6 @@ def diff_lines(path: str, before: str | None, after: str, style: Style) -> list[
 
 def diff_and_rest(path: str, before: str | None, after: str, style: Style) -> tuple[list[str], list[str]]:
     """The lines of the change that are shown, and those for whom it is too long; all are coloured."""
-    import difflib  # noqa: PLC0415 - most of what is shown is no change
-
     from tools.text.matching import with_short_lines  # noqa: PLC0415 - the doctor starts where another `tools` is found
 
     old_name, new_name = path if before is not None else "/dev/null", path

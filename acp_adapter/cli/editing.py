@@ -187,9 +187,9 @@ class _Said(History):
 
     def load_history_strings(self) -> Iterator[str]:
         with contextlib.suppress(OSError):
-            text = self._path.read_text(encoding="utf-8", errors="replace").replace("\\\n", "\\\r")
-            for said in reversed(text.splitlines(keepends=False)[-self._MOST :]):
-                yield said.replace("\\\r", "\n")
+            text = self._path.read_text(encoding="utf-8", errors="replace").replace("\\\n", "\0")
+            for said in reversed(text.rstrip("\n").split("\n")[-self._MOST :]):
+                yield said.replace("\0", "\n")
 
     def store_string(self, string: str) -> None:
         with contextlib.suppress(OSError):  # nothing depends on it

@@ -6,12 +6,18 @@ import argparse
 import codecs
 import contextlib
 import errno
+import io
 import locale
 import os
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING, TextIO
 
 from acp_adapter.format import safe_text
+from agent_core.errors import HermesError
+
+if TYPE_CHECKING:
+    from agent_core.home import Home
 
 # Command lines.
 
@@ -66,9 +72,48 @@ def standard_input() -> str:
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
-# Failing.
+def whole_number(value: str) -> int:
+    """A whole number of at least one, as an option's `type`."""
+    number = int(value) if value.isascii() and value.isdigit() and len(value) < 10 else 0  # noqa: PLR2004 - longer is none
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"not a number of at least 1: {value!r}")
+    return number
+
+
+def home_of(options: argparse.Namespace) -> Home:
+    """The home that the environment and `--profile` name.
+
+    Raises:
+        RequestError: there can be no profile of that name.
+    """
+    from agent_core.home import find_home  # noqa: PLC0415 - the doctor starts where another `tools` is found
+
+    return find_home(os.environ, options.profile)
+
+
+# Failing, and asking before something is done.
 
 FAILED = 1
+NOBODY_TO_ASK = 2
+
+
+def refused(command: str, what: str, question: str, *, yes: bool, out: TextIO | None = None) -> int | None:
+    """None where the person says yes to `question`, or said `--yes`; else the exit code.
+
+    Args:
+        what: what was not done then, as in `Nothing was deleted`, and what --yes would do.
+    """
+    if yes:
+        return None
+    done, _, does = what.partition("; ")
+    if not sys.stdin.isatty():
+        say_failed(command, f"{done}: there is no terminal to ask on. Add --yes to {does}.")
+        return NOBODY_TO_ASK
+    print(f"{question} [y/N] ", end="", file=out, flush=True)
+    if sys.stdin.readline().strip().lower() in {"y", "yes"}:
+        return None
+    print(f"{done}.", file=out)
+    return FAILED
 
 
 def say_failed(command: str, text: str) -> int:
@@ -94,15 +139,20 @@ _OF_OUTPUT = frozenset({errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG})
 def run_command(name: str, run: Callable[[list[str]], int], arguments: list[str]) -> int:
     """Run `run`, the `main` of the subcommand `name`; the exit code.
 
-    What it does not handle itself ends it in order: Ctrl-C, and output that nobody reads or that has no room.
+    What it does not handle itself ends it in order: our own errors, Ctrl-C, and output that nobody reads or that has
+    no room.
     """
     open_streams()
     _use_encoding_of_locale()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     try:
         try:
             return run(arguments)
         finally:
             sys.stdout.flush()
+    except HermesError as problem:
+        return say_failed(name, problem.public)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

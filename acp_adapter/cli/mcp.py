@@ -11,11 +11,9 @@ import webbrowser
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
-from acp_adapter.cli.main import add_profile, command_parser, say_failed
+from acp_adapter.cli.main import add_profile, command_parser, home_of, say_failed
 from acp_adapter.format import one_line, safe_text
 from agent_core.config import load
-from agent_core.errors import HermesError
-from agent_core.home import find_home
 from agent_core.mcp.factory import configured_servers, variables_of
 from agent_core.mcp.oauth import ServerTokens, signs_in
 from agent_core.mcp.sign_in import Found, look, sign_in
@@ -39,9 +37,8 @@ examples:
 def main(argv: list[str]) -> int:
     """Run `hermes-acp mcp` with the arguments `argv`; the result is the exit code."""
     options = _parsed(argv)
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
-        config = load(find_home(os.environ, options.profile))
+        config = load(home_of(options))
         specs = configured_servers(config, Path.cwd())
         tokens = ServerTokens(config.home.root)
         if options.action == "list":
@@ -56,8 +53,6 @@ def main(argv: list[str]) -> int:
         if options.action == "test":
             return _test(spec, tokens, variables_of(config.settings))
         return _login(spec, tokens, opens=not options.no_browser)
-    except HermesError as problem:
-        return say_failed("mcp", problem.public)
     except McpFailure as problem:
         return say_failed("mcp", str(problem))
 

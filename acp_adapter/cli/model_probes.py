@@ -8,40 +8,36 @@ folder can be written to.
 from __future__ import annotations
 
 import argparse
+import ast
 import json
-import os
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from acp_adapter.cli.main import FAILED, say_failed
+from acp_adapter.cli.main import refused
 from acp_adapter.format import one_line
 from agent_core.agent import AIAgent
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested, Step, ToolProgress
 from agent_core.cancel import CancelToken
 from agent_core.compaction.tokens import text_tokens, tools_tokens
-from agent_core.config import Configuration, load
+from agent_core.config import Configuration
 from agent_core.errors import HermesError, SettingsError
-from agent_core.home import find_home
 from agent_core.loop import AgentSettings
 from agent_core.model_request.caller import Patience
 from agent_core.model_request.fallback_chain import Route, Routes
 from agent_core.prompt.layers import PromptSettings
 from agent_core.providers.available_models import split_name
 from agent_core.providers.base import Usage
+from agent_core.providers.choice import ModelChoice
 from agent_core.providers.pricing import cost_of
 from agent_core.providers.resolve import resolve_named
 from agent_core.settings.project import ContextFileSettings
 from agent_core.workspace import local_workspace
 from tools.toolsets import get_tool_definitions
-
-if TYPE_CHECKING:
-    from agent_core.providers.choice import ModelChoice
-
 
 # The tasks.
 
@@ -129,11 +125,13 @@ class Outcome:
     """How a task went; `why` is '' where it was passed."""
 
     probe: Probe
-    passed: bool
     why: str
-    requests: int
-    input_tokens: int
-    output_tokens: int
+    seen: Seen
+
+    @property
+    def passed(self) -> bool:
+        """Whether it was done."""
+        return not self.why
 
 
 def _two_edits(seen: Seen) -> bool:
@@ -232,8 +230,6 @@ PROBES: tuple[Probe, ...] = (
 
 def _runs(code: str) -> bool:
     """Whether the code has the function that was asked for; nothing of it is run."""
-    import ast  # noqa: PLC0415 - here alone
-
     try:
         functions = {node.name: node for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)}
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -259,19 +255,20 @@ def run_probe(probe: Probe, route: Route, seconds: float = PROBE_SECONDS) -> Out
         place = Path(folder).resolve()
         for name, text in probe.files.items():
             (place / name).write_text(text, encoding="utf-8", newline="")
-        return _judged(probe, _watched(probe, route, place, seconds))
+        seen = Seen(place)
+        return Outcome(probe, _watched(probe, route, seen, seconds), seen)
 
 
-def _watched(probe: Probe, route: Route, place: Path, seconds: float) -> tuple[Seen, str]:
-    """What the model did, and why it ended where it should not have."""
-    seen, token = Seen(place), CancelToken()
+def _watched(probe: Probe, route: Route, seen: Seen, seconds: float) -> str:
+    """Do the task; why it was not passed."""
+    token = CancelToken()
     choice = route.members[0].choice
     agent = AIAgent(
         choice.model,
         route.connect(choice),
         enabled_toolsets=_TOOLSETS,
         max_iterations=_MOST_REQUESTS,
-        workspace=local_workspace(place, mode="accept_edits"),
+        workspace=local_workspace(seen.folder, mode="accept_edits"),
         route=route,
         settings=AgentSettings(patience=Patience(attempts=2), verify_on_stop=False),
         prompt=PromptSettings(context_files=ContextFileSettings(enabled=False)),
@@ -287,18 +284,14 @@ def _watched(probe: Probe, route: Route, place: Path, seconds: float) -> tuple[S
         agent.workspace.close()
     seen.text = result["final_response"]
     if result["interrupted"]:
-        return seen, f"no end within {seconds:g} s"
-    return seen, "" if result["stop_reason"] == "end_turn" else f"it ended with {result['stop_reason']}"
-
-
-def _judged(probe: Probe, watched: tuple[Seen, str]) -> Outcome:
-    seen, why = watched
-    passed = not why and probe.passed(seen)
-    if not passed and not why:
-        calls = [name for answer in seen.answers for name, _ in answer]
-        why = f"it called {', '.join(dict.fromkeys(calls))}" if calls else "it called no tool"
-        why += f"; {', '.join(dict.fromkeys(seen.failed))} failed" if seen.failed else ""
-    return Outcome(probe, passed, "" if passed else why, seen.requests, seen.input_tokens, seen.output_tokens)
+        return f"no end within {seconds:g} s"
+    if result["stop_reason"] != "end_turn":
+        return f"it ended with {result['stop_reason']}"
+    if probe.passed(seen):
+        return ""
+    calls = dict.fromkeys(name for answer in seen.answers for name, _ in answer)
+    failed = f"; {', '.join(dict.fromkeys(seen.failed))} failed" if seen.failed else ""
+    return f"it called {', '.join(calls) or 'no tool'}{failed}"
 
 
 def run_all(route: Route, heard: Callable[[Outcome], None] | None) -> list[Outcome]:
@@ -314,7 +307,7 @@ def run_all(route: Route, heard: Callable[[Outcome], None] | None) -> list[Outco
         except HermesError as problem:
             if not found:
                 raise
-            outcome = Outcome(probe, passed=False, why=problem.public, requests=1, input_tokens=0, output_tokens=0)
+            outcome = Outcome(probe, problem.public, Seen(Path(), requests=1))
         found.append(outcome)
         if heard is not None:
             heard(outcome)
@@ -341,31 +334,58 @@ def fit_for(outcomes: Sequence[Outcome]) -> str:
 
 # What it costs, a table of the outcomes, and what the model is fit for.
 
-_NOBODY_TO_ASK = 2
 
-
-def try_model(options: argparse.Namespace) -> int:
+def try_model(options: argparse.Namespace, config: Configuration) -> int:
     """Try the model that `options.try_model` names; the exit code.
 
     Raises:
         HermesError: it cannot be asked.
     """
-    home = find_home(os.environ, options.profile)
-    config = load(home)
     choice = _choice(config, options.try_model, options.provider)
-    refused = _confirm(choice, yes=options.yes, out_is_json=options.json)
-    if refused is not None:
-        return refused
-    routes = Routes(home.root)
+    prompts, answers = estimated_tokens()
+    out = sys.stderr if options.json else sys.stdout
+    print(
+        f"{choice.endpoint}: {len(PROBES)} tasks for {choice.model}. They take about {prompts:,} tokens of prompts "
+        f"and {answers:,} of answers{_price(choice, prompts, answers, 'about')}; a model that thinks or repeats "
+        "itself takes more.",
+        file=out,
+        flush=True,
+    )
+    no = refused("models", "Nothing was asked; spend these tokens", "Try it?", yes=options.yes, out=out)
+    if no is not None:
+        return no
+    routes = Routes(config.home.root)
     try:
         route = Route([routes.member(config, choice)], routes.provider, routes.lessons, routes.windows)
         outcomes = run_all(route, None if options.json else _show)
     finally:
         routes.close()
+    passed = sum(outcome.passed for outcome in outcomes)
+    prompts = sum(outcome.seen.input_tokens for outcome in outcomes)
+    answers = sum(outcome.seen.output_tokens for outcome in outcomes)
     if options.json:
-        print(json.dumps(_as_json(choice, outcomes), indent=2, ensure_ascii=False))
-    else:
-        print(f"\n{_sum(choice, outcomes)}\n{choice.name}: {fit_for(outcomes)}")
+        told = {
+            "model": choice.name,
+            "passed": passed,
+            "fit_for": fit_for(outcomes),
+            "input_tokens": prompts,
+            "output_tokens": answers,
+            "probes": [
+                {
+                    "name": outcome.probe.name,
+                    "shows": outcome.probe.shows,
+                    "passed": outcome.passed,
+                    "why": outcome.why,
+                    "requests": outcome.seen.requests,
+                }
+                for outcome in outcomes
+            ],
+        }
+        print(json.dumps(told, indent=2, ensure_ascii=False))
+        return 0
+    cost = _price(choice, prompts, answers, "at most")
+    took = f" It took {prompts:,} and {answers:,} tokens{cost}." if prompts else ""
+    print(f"\n{passed} of {len(outcomes)} passed.{took}\n{choice.name}: {fit_for(outcomes)}")
     return 0
 
 
@@ -377,26 +397,9 @@ def _choice(config: Configuration, name: str, provider: str | None) -> ModelChoi
     return choice
 
 
-def _confirm(choice: ModelChoice, *, yes: bool, out_is_json: bool) -> int | None:
-    """Say what it will cost; None where it may begin, else the exit code."""
-    prompts, answers = estimated_tokens()
+def _price(choice: ModelChoice, prompts: int, answers: int, about: str) -> str:
     cost = cost_of(Usage(prompts, answers, 0, 0, 0), choice.facts)
-    price = "" if cost is None else f", about ${cost:.2f}"
-    told = (
-        f"{choice.endpoint}: {len(PROBES)} tasks for {choice.model}. They take about {prompts:,} tokens of prompts "
-        f"and {answers:,} of answers{price}; a model that thinks or repeats itself takes more."
-    )
-    print(told, file=sys.stderr if out_is_json else sys.stdout, flush=True)
-    if yes:
-        return None
-    if not sys.stdin.isatty():
-        say_failed("models", "Nothing was asked: there is no terminal to ask on. Add --yes to spend these tokens.")
-        return _NOBODY_TO_ASK
-    print("Try it? [y/N] ", end="", file=sys.stderr if out_is_json else sys.stdout, flush=True)
-    if sys.stdin.readline().strip().lower() in {"y", "yes"}:
-        return None
-    print("Nothing was asked.", file=sys.stderr if out_is_json else sys.stdout)
-    return FAILED
+    return "" if cost is None else f", {about} ${cost:.2f}"
 
 
 def _show(outcome: Outcome) -> None:
@@ -404,37 +407,3 @@ def _show(outcome: Outcome) -> None:
     probe, width = outcome.probe, max(len(each.name) for each in PROBES)
     said = probe.shows if outcome.passed else f"{probe.shows}: {one_line(outcome.why)}"
     print(f"  {'passed' if outcome.passed else 'FAILED'}  {probe.name:<{width}}  {said}", flush=True)
-
-
-def _sum(choice: ModelChoice, outcomes: Sequence[Outcome]) -> str:
-    passed = sum(outcome.passed for outcome in outcomes)
-    prompts, answers = _tokens(outcomes)
-    cost = cost_of(Usage(prompts, answers, 0, 0, 0), choice.facts)
-    price = "" if cost is None else f", at most ${cost:.2f}"
-    told = f" It took {prompts:,} and {answers:,} tokens{price}." if prompts else ""
-    return f"{passed} of {len(outcomes)} passed.{told}"
-
-
-def _tokens(outcomes: Sequence[Outcome]) -> tuple[int, int]:
-    return sum(each.input_tokens for each in outcomes), sum(each.output_tokens for each in outcomes)
-
-
-def _as_json(choice: ModelChoice, outcomes: Sequence[Outcome]) -> dict[str, object]:
-    prompts, answers = _tokens(outcomes)
-    return {
-        "model": choice.name,
-        "passed": sum(outcome.passed for outcome in outcomes),
-        "fit_for": fit_for(outcomes),
-        "input_tokens": prompts,
-        "output_tokens": answers,
-        "probes": [
-            {
-                "name": outcome.probe.name,
-                "shows": outcome.probe.shows,
-                "passed": outcome.passed,
-                "why": outcome.why,
-                "requests": outcome.requests,
-            }
-            for outcome in outcomes
-        ],
-    }

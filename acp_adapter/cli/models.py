@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from collections.abc import Mapping, Sequence
 
-from acp_adapter.cli.main import add_profile, command_parser, say_failed
+from acp_adapter.cli.console import in_columns
+from acp_adapter.cli.main import add_profile, command_parser, home_of, say_failed
 from acp_adapter.format import one_line
 from agent_core.config import Configuration, load
-from agent_core.errors import AuthRequired, HermesError, SettingsError
-from agent_core.home import find_home
+from agent_core.errors import AuthRequired, SettingsError
 from agent_core.providers.available_models import ModelLists, as_offered, list_key
 from agent_core.providers.catalog import SERVICES, canonical
 from agent_core.providers.choice import ModelChoice
@@ -27,27 +25,21 @@ from agent_core.providers.resolve import resolve_model, resolve_named
 
 # The lists as plain text.
 
-_HEADINGS = ("model", "context", "in", "cached", "out")
+_HEADINGS = ("  model", "context", "in", "cached", "out")
 _UNKNOWN = "-"
 _LONGEST_LIST = 12
 
 
 def model_table(models: Sequence[ListedModel], configured: str | None) -> str:
     """One model a line with what is known of it; the configured one has a star."""
-    rows = [_row(model) for model in models]
-    widths = [max(len(row[column]) for row in (_HEADINGS, *rows)) for column in range(len(_HEADINGS))]
-    lines = [_line(" ", _HEADINGS, widths)]
-    lines += [
-        _line("*" if model.id == configured else " ", row, widths) for model, row in zip(models, rows, strict=True)
-    ]
-    return "\n".join(lines) + "\n"
+    rows = [_HEADINGS, *(_row(model, "*" if model.id == configured else " ") for model in models)]
+    return "".join(f"{line}\n" for line in in_columns(rows, right=range(1, len(_HEADINGS))))
 
 
 def server_table(servers: Sequence[FoundServer]) -> str:
     """One server a line with the names of its models, as far as there is place."""
     rows = [(server.service, server.base_url, _names(server.models)) for server in servers]
-    widths = [max(len(row[column]) for row in rows) for column in range(2)]
-    return "".join(f"  {kind:<{widths[0]}}  {url:<{widths[1]}}  {names}\n" for kind, url, names in rows)
+    return "".join(f"  {line}\n" for line in in_columns(rows))
 
 
 def ports_text(ports: Mapping[str, Sequence[int]]) -> str:
@@ -55,21 +47,15 @@ def ports_text(ports: Mapping[str, Sequence[int]]) -> str:
     return ", ".join(f"{name} {'/'.join(map(str, numbers))}" for name, numbers in ports.items())
 
 
-def _row(model: ListedModel) -> tuple[str, ...]:
+def _row(model: ListedModel, mark: str) -> tuple[str, ...]:
     facts = model.facts
     prices = (facts.input_price, facts.cached_price, facts.output_price)
     window = _UNKNOWN if facts.context_length is None else f"{facts.context_length:,}"
-    return one_line(model.id), window, *map(_dollars, prices)
+    return f"{mark} {one_line(model.id)}", window, *map(_dollars, prices)
 
 
 def _dollars(price: float | None) -> str:
     return _UNKNOWN if price is None else f"{price:.6f}".rstrip("0").rstrip(".")
-
-
-def _line(mark: str, cells: Sequence[str], widths: Sequence[int]) -> str:
-    name, *figures = cells
-    aligned = (f"{figure:>{width}}" for figure, width in zip(figures, widths[1:], strict=True))
-    return "  ".join((f"{mark} {name:<{widths[0]}}", *aligned))
 
 
 def _names(models: Sequence[str]) -> str:
@@ -107,17 +93,15 @@ def main(argv: list[str]) -> int:
         parser.error("--try asks one model, --local lists servers: give one of them")
     if (options.yes or options.json) and not options.try_model:
         parser.error("--yes and --json go with --try")
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    try:
-        if options.local:
-            return _local(options.profile)
-        if options.try_model:
-            from acp_adapter.cli.model_probes import try_model  # noqa: PLC0415 - loads the agent
+    home = home_of(options)
+    if options.local:
+        ports = {service.name: service.ports for service in SERVICES.values() if service.ports}
+        return show_servers(ports, str(home.config_file))
+    if options.try_model:
+        from acp_adapter.cli.model_probes import try_model  # noqa: PLC0415 - loads the agent
 
-            return try_model(options)
-        return _listed(options.provider, options.profile)
-    except HermesError as problem:
-        return say_failed("models", problem.public)
+        return try_model(options, load(home))
+    return _listed(options.provider, load(home))
 
 
 def show_servers(ports: Mapping[str, Sequence[int]], config_file: str) -> int:
@@ -157,13 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _local(profile: str | None) -> int:
-    ports = {service.name: service.ports for service in SERVICES.values() if service.ports}
-    return show_servers(ports, str(find_home(os.environ, profile).config_file))
-
-
-def _listed(provider: str | None, profile: str | None) -> int:
-    config = load(find_home(os.environ, profile))
+def _listed(provider: str | None, config: Configuration) -> int:
     try:
         choice = _choice(config, provider)
     except AuthRequired as problem:
@@ -172,14 +150,9 @@ def _listed(provider: str | None, profile: str | None) -> int:
             raise
         return _show(known_listing(name, problem.public), name, name, config)
     listing = list_models(choice)
-    _keep(config, choice, listing)
-    return _show(listing, choice.provider, str(choice.endpoint), config)
-
-
-def _keep(config: Configuration, choice: ModelChoice, listing: ModelListing) -> None:
-    """What the server has said is what editors offer from now on."""
-    if listing.source == "live":
+    if listing.source == "live":  # it is what editors offer from now on
         ModelLists(config.home).learned({list_key(choice.provider, choice.base_url): as_offered(listing.models)})
+    return _show(listing, choice.provider, str(choice.endpoint), config)
 
 
 def _choice(config: Configuration, provider: str | None) -> ModelChoice:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import sys
 from collections.abc import Sequence
 
-from acp_adapter.cli.main import add_profile, command_parser, say_failed
+from acp_adapter.cli.main import add_profile, command_parser, home_of, say_failed, whole_number
 from acp_adapter.format import one_line, safe_text
-from agent_core.errors import HermesError
-from agent_core.home import find_home
 from tools.approval.grants import FILE_NAME, KeptGrants, listed_grant
 from tools.approval.permissions_file import KeptGrantsError
 
@@ -33,12 +29,9 @@ examples:
 def main(argv: list[str]) -> int:
     """Run `hermes-acp permissions` with the arguments `argv`; the result is the exit code."""
     options = _parsed(argv)
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
-        kept = KeptGrants(find_home(os.environ, options.profile).root / FILE_NAME)
+        kept = KeptGrants(home_of(options).root / FILE_NAME)
         return _list(kept, as_json=options.json) if options.action == "list" else _revoke(kept, options.number)
-    except HermesError as problem:
-        return say_failed("permissions", problem.public)
     except KeptGrantsError as problem:
         return say_failed("permissions", str(problem))
 
@@ -75,14 +68,7 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     listing = actions.add_parser("list", help="list what is allowed for good", allow_abbrev=False)
     listing.add_argument("--json", action="store_true", help="print a JSON array")
     revoke = actions.add_parser("revoke", help="take an entry of the list back", allow_abbrev=False)
-    revoke.add_argument("number", type=_number, metavar="N", help="its number in the list")
+    revoke.add_argument("number", type=whole_number, metavar="N", help="its number in the list")
     for action in (listing, revoke):
         add_profile(action, "whose permissions are meant")
     return parser.parse_args(argv)
-
-
-def _number(value: str) -> int:
-    number = int(value) if value.isascii() and value.isdigit() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"not a number of at least 1: {value!r}")
-    return number

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from acp_adapter.cli.main import FAILED, add_profile, command_parser, say_failed
+from acp_adapter.cli.main import FAILED, add_profile, command_parser, home_of, say_failed
 from acp_adapter.format import one_line, safe_text
 from agent_core.config import ConfigSource
-from agent_core.errors import HermesError
-from agent_core.home import find_home
 from agent_core.plugins.plugin import PluginStatus
 from agent_core.plugins.plugins import Plugins
 from tools.home_tools import LoadFailed
+from tools.toolsets import load_builtin_tools
 
 _EPILOG = """\
 Plugins are folders with a plugin.yaml in the folder plugins of your home of settings, and installed packages that
@@ -40,9 +37,8 @@ examples:
 def main(argv: list[str]) -> int:
     """Run `hermes-acp plugins` with the arguments `argv`; the result is the exit code."""
     options = _parsed(argv)
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
-        plugins = Plugins(ConfigSource(find_home(os.environ, options.profile)))
+        plugins = Plugins(ConfigSource(home_of(options)))
         match options.action:
             case "list":
                 return _list(plugins, options.project, as_json=options.json)
@@ -52,16 +48,12 @@ def main(argv: list[str]) -> int:
                 return _trust(plugins, options.project)
             case _:
                 return _untrust(plugins, options.project)
-    except HermesError as problem:
-        return say_failed("plugins", problem.public)
     except LoadFailed as problem:
         return say_failed("plugins", f"Nothing was trusted: it {problem}.")
 
 
 def _list(plugins: Plugins, project: Path, *, as_json: bool) -> int:
-    from tools.toolsets import load_builtin_tools  # noqa: PLC0415 - plugins may replace or extend our own
-
-    load_builtin_tools()
+    load_builtin_tools()  # plugins may replace or extend our own
     plugins.load()
     here = plugins.project(project)
     here.look()

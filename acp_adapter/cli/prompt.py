@@ -11,11 +11,11 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
 
 from acp_adapter.cli.acp_client import (
     AUTH_REQUIRED,
@@ -24,7 +24,6 @@ from acp_adapter.cli.acp_client import (
     AgentRefused,
     ClientError,
     Earlier,
-    Handler,
     Opened,
     Trace,
     open_session,
@@ -43,7 +42,7 @@ from acp_adapter.cli.main import (
 )
 from acp_adapter.cli.questions import POLICIES, Approver, Asking, Forms, Policy, permission_question
 from acp_adapter.cli.transcript import Transcript, View
-from acp_adapter.format import count, dollars, one_line
+from acp_adapter.format import one_line
 from agent_core.errors import RequestError, SettingsError
 
 if TYPE_CHECKING:
@@ -234,21 +233,14 @@ _MOST_TOLD = 200
 
 
 class Frames(View):
-    """Prints frames as the client's trace, and answers questions as its `Handler`."""
-
-    def __init__(self, approver: Approver) -> None:
-        self._approver = approver
+    """Prints frames as the client's trace, and answers questions."""
 
     def trace(self, direction: Literal["in", "out"], t: float, frame: dict[str, Any]) -> None:
         """Print one frame, with the seconds since the agent's start."""
         print(json.dumps({"dir": direction, "t": round(t, 6), "frame": frame}), flush=True)
 
-    def on_update(self, update: dict[str, Any], t: float) -> None:  # noqa: ARG002 - the Handler's signature
-        """Only remember it; the trace has shown it."""
-        self._approver.see(update)
-
-    def on_permission(self, params: dict[str, Any], t: float) -> str | None:  # noqa: ARG002 - as above
-        """Have the question answered."""
+    def on_permission(self, params: dict[str, Any], t: float) -> str | None:  # noqa: ARG002 - the Handler's signature
+        """Have the question answered; the trace has shown it."""
         return self._approver.decide(params).option_id
 
     def on_stray_line(self, line: str) -> None:
@@ -305,51 +297,6 @@ def _redactor(profile: str | None) -> Redactor:
         return Redactor()
 
 
-# What the agent's updates tell beside the conversation: the model's window, the cost, turns that nobody asked for.
-
-
-class Watch:
-    """Takes note of that, and passes everything on to `view`. Implements `Handler`.
-
-    Attributes:
-        runs: a turn runs that no prompt asked for.
-        stop: why the last of those ended; '' if there was none.
-    """
-
-    def __init__(self, view: Handler) -> None:
-        self.on_permission = view.on_permission
-        self.on_stray_line = view.on_stray_line
-        self._show = view.on_update
-        self._usage: dict[str, Any] = {}
-        self.runs = False
-        self.stop = ""
-
-    def words(self) -> str:
-        """`12k of 200k tokens, $0.03`; '' where the agent said nothing."""
-        said = ""
-        match self._usage:
-            case {"used": int() as used, "size": int() as size} if used >= 0 and size > 0:
-                said = f"{count(used)} of {count(size)} tokens"
-        return ", ".join(part for part in (said, _price(self._usage.get("cost"))) if part)
-
-    def on_update(self, update: dict[str, Any], t: float) -> None:
-        """Take note of it, and pass it on."""
-        if update.get("sessionUpdate") == "usage_update":
-            self._usage = update
-        match update:
-            case {"_meta": {"hermes": {"backgroundTurn": dict() as turn}}}:
-                self.runs = turn.get("state") == "running"
-                self.stop = self.stop if self.runs else str(turn.get("stopReason", ""))
-        self._show(update, t)
-
-
-def _price(cost: Any) -> str:
-    match cost:
-        case {"amount": int() | float() as amount, "currency": str(currency)}:
-            return dollars(amount) if currency == "USD" else f"{amount:.2f} {one_line(currency)}"
-    return ""
-
-
 # `--wait-background`: after the turn, wait for what it has begun in the background and for the turns that follow.
 
 TASKS = "_hermes/session/tasks"
@@ -362,7 +309,7 @@ _SECONDS_TO_ANSWER = 60.0
 _LIVE = frozenset({"running", "paused"})
 
 
-def wait_for_background(client: AcpClient, session_id: str, watch: Watch, is_cancelled: Callable[[], bool]) -> str:
+def wait_for_background(talk: Talk, is_cancelled: Callable[[], bool]) -> str:
     """Wait until nothing runs whose end is news, and no turn about such news.
 
     Args:
@@ -372,21 +319,22 @@ def wait_for_background(client: AcpClient, session_id: str, watch: Watch, is_can
         why the last of those turns ended; '' if there was none.
 
     Raises:
-        AgentRefused, AgentDied, AgentSilent: as `AcpClient.request`.
+        ClientError: as `AcpClient.request`.
     """
+    client, view = talk.client, talk.view
     while True:
-        client.listen(lambda: not watch.runs)
+        client.listen(lambda: not view.runs)
         if is_cancelled():
-            return watch.stop
-        told = client.request(TASKS, {"sessionId": session_id}, _SECONDS_TO_ANSWER)
-        if watch.runs:
+            return view.stop
+        told = client.request(TASKS, {"sessionId": talk.session.session_id}, _SECONDS_TO_ANSWER)
+        if view.runs:
             continue
         if any(task.get("tells") and task.get("state") in _LIVE for task in told.get("tasks", ())):
-            client.listen(lambda: watch.runs or is_cancelled(), _LOOK_EVERY)
-        elif told.get("waiting") and client.listen(lambda: watch.runs or is_cancelled(), _UNTIL_A_TURN_BEGINS):
+            client.listen(lambda: view.runs or is_cancelled(), _LOOK_EVERY)
+        elif told.get("waiting") and client.listen(lambda: view.runs or is_cancelled(), _UNTIL_A_TURN_BEGINS):
             continue
         else:
-            return watch.stop
+            return view.stop
 
 
 # The conversation.
@@ -397,13 +345,6 @@ CANCELLED = 130
 _LOG_IN = "Next: log in with that agent's own command, then try again."
 
 
-class ClientHooks(TypedDict, total=False):
-    """What an `AcpClient` gets where somebody looks at a terminal."""
-
-    on_quiet: Callable[[float], None]
-    on_form: Callable[[dict[str, Any], float], dict[str, Any]]
-
-
 def main(argv: list[str]) -> int:
     """Run `hermes-acp prompt` with the arguments `argv`.
 
@@ -411,12 +352,7 @@ def main(argv: list[str]) -> int:
         the exit code: 0 end_turn, 1 failed, 3 another stop reason, 130 cancelled. Wrong usage exits with 2.
     """
     options = parse_prompt_arguments(argv)
-
-    def talk() -> int:
-        with Interrupts(options.timeout) as interrupts:
-            return _run(options, interrupts)
-
-    return conversed("prompt", options, talk)
+    return conversed("prompt", options, lambda: _prompted(Talk("prompt", options)))
 
 
 def conversed(command: str, options: PromptOptions, talk: Callable[[], int]) -> int:
@@ -437,99 +373,95 @@ def conversed(command: str, options: PromptOptions, talk: Callable[[], int]) -> 
         return say_failed(command, str(error))
 
 
-def _run(options: PromptOptions, interrupts: Interrupts) -> int:
-    asking = Asking(interrupts, style_for(sys.stdout))
-    approver = Approver(options.approve, options.cwd, None if options.json else permission_question(asking))
-    view: Frames | Transcript
-    trace: Trace | None = None
-    hooks: ClientHooks = {}
-    if options.json:
-        view = frames = Frames(approver)
-        trace = frames.trace
-    else:
-        view, hooks = seen_by_a_person(options, approver, asking)
-    watch = Watch(view)
-    with recorded(options.record, options.profile, trace) as kept:
-        client = AcpClient(options.command, watch, trace=kept, **hooks)
-        asking.withdrawn = client.is_withdrawn
-        return _turn(client, options, interrupts, approver, view, watch)
+class Talk:
+    """One conversation of `hermes-acp COMMAND` with its agent.
+
+    Attributes:
+        asking: puts the agent's questions to the person.
+        view: what is shown of it.
+        client, session: the agent's process and its session, once `opened` was entered.
+    """
+
+    client: AcpClient
+    session: Opened
+
+    def __init__(self, command: str, options: PromptOptions) -> None:
+        self.options = options
+        self.asking = Asking(Interrupts(options.timeout), style_for(sys.stdout))
+        ask = None if options.json else permission_question(self.asking)
+        self.approver = Approver(options.approve, options.cwd, ask)
+        forms = Forms(self.asking) if self.asking.possible() else None
+        self.transcript = Transcript(sys.stdout, self.asking.style, options.cwd, self.approver, forms)
+        self._frames = Frames(self.approver)
+        self.view: View = self._frames if options.json else self.transcript
+        self._name = f"hermes-acp {command}"
+
+    @contextlib.contextmanager
+    def opened(self, meta: Mapping[str, Any] | None, meanwhile: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """While the block runs the agent does, with its session open; `meanwhile` is called while it starts."""
+        options, view = self.options, self.view
+        trace = self._frames.trace if options.json else None
+        with recorded(options.record, options.profile, trace) as kept:
+            self.client = client = AcpClient(options.command, view, trace=kept)
+            self.asking.withdrawn = client.is_withdrawn
+            try:
+                with client:
+                    view.awaits("Starting", client.now())
+                    meanwhile()
+                    self.session = open_session(client, options.cwd, self._name, options.earlier, meta)
+                    self._set_mode()
+                    yield
+            finally:
+                with suppress(OSError):  # the window is gone, or nobody reads; why it ended counts
+                    view.awaits("", client.now())
+                    view.end_line()
+
+    def turn(self, text: str) -> str:
+        """Send a prompt, which Ctrl-C cancels; why its turn ended."""
+        self.approver.cancelled = False
+        self.asking.interrupts.cancel_by(self._cancel)
+        self.view.awaits("Thinking", self.client.now())
+        return send_prompt(self.client, self.session.session_id, text)
+
+    def tell_end(self, reason: str, seconds: float) -> None:
+        """Say why a turn ended, how long it took and what it used."""
+        self.view.note(f"[{', '.join(filter(None, (reason, f'{seconds:.2f} s', self.view.usage())))}]")
+
+    def _set_mode(self) -> None:
+        """Tell the agent itself what is allowed, where it has a mode for that; its questions are answered anyway."""
+        mode = {"all": "dont_ask", "edits": "accept_edits"}.get(self.options.approve)
+        if mode is None and self.options.earlier is not None:
+            mode = "default"  # what an earlier prompt was allowed is not allowed to this one
+        if mode not in self.session.modes:
+            return
+        self.view.mode_is(mode)
+        with suppress(AgentRefused):
+            self.client.request("session/set_mode", {"sessionId": self.session.session_id, "modeId": mode})
+            self.approver.agent_allows_edits = mode == "accept_edits"
+
+    def _cancel(self) -> None:
+        self.approver.cancelled = True
+        self.client.call_soon(self._tell_agent)  # a signal handler must not write: it may have interrupted a write
+
+    def _tell_agent(self) -> None:
+        self.client.notify("session/cancel", {"sessionId": self.session.session_id})
+        reason = self.asking.interrupts.reason
+        why = "The time is over: cancelling the turn" if reason == "timeout" else "Cancelling the turn"
+        self.view.note(f"{why}; Ctrl-C {'again ' if reason == 'interrupt' else ''}ends the agent at once.")
 
 
-def seen_by_a_person(options: PromptOptions, approver: Approver, asking: Asking) -> tuple[Transcript, ClientHooks]:
-    """The transcript on standard output, and what the client needs for it."""
-    forms = Forms(asking) if asking.possible() else None
-    view = Transcript(sys.stdout, asking.style, options.cwd, approver, forms)
-    hooks: ClientHooks = {}
-    if asking.style.live:
-        hooks["on_quiet"] = view.on_quiet
-    if forms is not None:
-        hooks["on_form"] = view.on_form
-    return view, hooks
-
-
-def _turn(  # noqa: PLR0917 - the parts of one conversation
-    client: AcpClient,
-    options: PromptOptions,
-    interrupts: Interrupts,
-    approver: Approver,
-    view: View,
-    watch: Watch,
-) -> int:
-    waits = options.wait_background
-    try:
-        with client:
-            view.awaits("Starting", client.now())
-            meta = CAPABILITIES if waits else None
-            opened = open_session(client, options.cwd, "hermes-acp prompt", options.earlier, meta)
-            set_mode(client, opened, options, approver, view)
-            interrupts.cancel_by(canceller(client, opened, approver, interrupts, view))
-            view.awaits("Thinking", client.now())
-            stop_reason = send_prompt(client, opened.session_id, options.text)
-            if waits and stop_reason == "end_turn":
-                view.note(f"[{stop_reason}, {client.now():.2f} s; waiting for what runs in the background]")
-                view.awaits("Waiting", client.now())
-                last = wait_for_background(client, opened.session_id, watch, lambda: interrupts.reason is not None)
-                stop_reason = "cancelled" if interrupts.reason is not None else last or stop_reason
-            interrupts.turn_over()
-            view.note(f"[{', '.join(filter(None, (stop_reason, f'{client.now():.2f} s', watch.words())))}]")
-    finally:
-        with suppress(OSError):  # the window is gone, or nobody reads; why it ended counts
-            view.awaits("", client.now())
-            view.end_line()
-    return _exit_code(stop_reason, options, interrupts)
-
-
-def canceller(
-    client: AcpClient, opened: Opened, approver: Approver, interrupts: Interrupts, view: View
-) -> Callable[[], None]:
-    """What cancels the turn that runs; it may be called by a signal's handler."""
-
-    def tell_agent() -> None:
-        client.notify("session/cancel", {"sessionId": opened.session_id})
-        why = "The time is over: cancelling the turn" if interrupts.reason == "timeout" else "Cancelling the turn"
-        view.note(f"{why}; Ctrl-C {'again ' if interrupts.reason == 'interrupt' else ''}ends the agent at once.")
-
-    def cancel() -> None:
-        approver.cancelled = True
-        client.call_soon(tell_agent)  # a signal handler must not write: it may have interrupted a write
-
-    return cancel
-
-
-def set_mode(client: AcpClient, opened: Opened, options: PromptOptions, approver: Approver, view: View) -> None:
-    """Let the agent itself know what is allowed, where it has a mode for that; its questions are answered anyway."""
-    mode = {"all": "dont_ask", "edits": "accept_edits"}.get(options.approve)
-    if mode is None and options.earlier is not None:
-        mode = "default"  # what an earlier prompt was allowed is not allowed to this one
-    if mode not in opened.modes:
-        return
-    view.mode_is(mode)
-    with suppress(AgentRefused):
-        client.request("session/set_mode", {"sessionId": opened.session_id, "modeId": mode})
-        approver.agent_allows_edits = mode == "accept_edits"
-
-
-def _exit_code(stop_reason: str, options: PromptOptions, interrupts: Interrupts) -> int:
+def _prompted(talk: Talk) -> int:
+    options, view, waits = talk.options, talk.view, talk.options.wait_background
+    with talk.asking.interrupts as interrupts, talk.opened(CAPABILITIES if waits else None):
+        client = talk.client
+        stop_reason = talk.turn(options.text)
+        if waits and stop_reason == "end_turn":
+            view.note(f"[{stop_reason}, {client.now():.2f} s; waiting for what runs in the background]")
+            view.awaits("Waiting", client.now())
+            last = wait_for_background(talk, lambda: interrupts.reason is not None)
+            stop_reason = "cancelled" if interrupts.reason is not None else last or stop_reason
+        interrupts.turn_over()
+        talk.tell_end(stop_reason, client.now())
     match stop_reason:
         case "end_turn":
             return 0

@@ -226,7 +226,7 @@ def _chosen_in_a_line(
         print(f"    {number + 1} {f'{letter} ' if letter else ''}{label}")
         keys |= {str(number + 1): number, **({letter: number} if letter else {})}
     while True:
-        said = plain_line("    the number: " if marked is None else "    the numbers: ").lower().split()
+        said = plain_line("    a number or a letter: " if marked is None else "    numbers: ").lower().split()
         numbers = [keys[word] for word in said if word in keys]
         if len(numbers) == len(said) and (marked is not None or len(said) == 1 or not said):
             return numbers[0] if numbers else at, {*numbers} if said else {*(marked or ())}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import sys
 from collections.abc import Iterator
 from typing import Protocol
@@ -31,8 +32,8 @@ class Typed(Protocol):
 
 def plain_line(prompt: str, *, unseen: bool = False) -> str:
     """A line as the terminal itself edits it, where nothing can be drawn over; or of a pipe."""
-    print(prompt, end="", flush=True)
     with _without_echo() if unseen else contextlib.nullcontext():
+        print(prompt, end="", flush=True)
         try:
             line = sys.stdin.readline()
         except OSError:  # the terminal is gone
@@ -42,6 +43,11 @@ def plain_line(prompt: str, *, unseen: bool = False) -> str:
     if not line:
         raise InputEnded
     return line.removesuffix("\n")
+
+
+def is_more_there() -> bool:
+    """Whether what was typed or pasted at the terminal goes on."""
+    return sys.platform != "win32" and bool(select.select([sys.stdin], [], [], 0)[0])
 
 
 def forget_typed() -> None:

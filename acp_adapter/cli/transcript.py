@@ -11,7 +11,7 @@ from acp_adapter.cli.acp_client import Handler
 from acp_adapter.cli.console import Colour, Style, clipped, columns
 from acp_adapter.cli.questions import Approver, Forms
 from acp_adapter.cli.tool_cards import Cards
-from acp_adapter.format import one_line, safe_text, visible_line, visible_text
+from acp_adapter.format import count, dollars, one_line, safe_text, visible_line, visible_text
 
 if TYPE_CHECKING:
     from acp_adapter.cli.markdown import Message
@@ -266,7 +266,39 @@ def _length(seconds: float) -> str:
 
 
 class View(Handler):
-    """Handles a conversation, and shows what the client itself does; this one shows nothing of that."""
+    """Handles a conversation, and shows what the client itself does; this one shows nothing of that.
+
+    Attributes:
+        runs: a turn runs that no prompt asked for.
+        stop: why the last of those ended; '' if there was none.
+    """
+
+    def __init__(self, approver: Approver) -> None:
+        self.runs = False
+        self.stop = ""
+        self._approver = approver
+        self._usage: dict[str, Any] = {}
+
+    def on_update(self, update: dict[str, Any], t: float) -> None:  # noqa: ARG002 - for those that show it
+        """Take note of what is told beside the conversation: the model's window, the cost, turns nobody asked for."""
+        self._approver.see(update)
+        match update:
+            case {"sessionUpdate": "usage_update"}:
+                self._usage = update
+            case {"_meta": {"hermes": {"backgroundTurn": dict() as turn}}}:
+                self.runs = turn.get("state") == "running"
+                self.stop = self.stop if self.runs else str(turn.get("stopReason", ""))
+
+    def usage(self) -> str:
+        """`12k of 200k tokens, $0.03`; '' where the agent said nothing."""
+        said: list[str] = []
+        match self._usage:
+            case {"used": int() as used, "size": int() as size} if used >= 0 and size > 0:
+                said.append(f"{count(used)} of {count(size)} tokens")
+        match self._usage.get("cost"):
+            case {"amount": int() | float() as amount, "currency": str(currency)}:
+                said.append(dollars(amount) if currency == "USD" else f"{amount:.2f} {one_line(currency)}")
+        return ", ".join(said)
 
     def note(self, text: str) -> None:
         """Add a remark of the client's own."""
@@ -326,12 +358,13 @@ class Transcript(View):
     """
 
     def __init__(self, out: TextIO, style: Style, cwd: Path, approver: Approver, forms: Forms | None = None) -> None:
+        super().__init__(approver)
         self.first_text: float | None = None
         self.commands: tuple[str, ...] = ()
+        self.fills_forms = forms is not None
         self._screen = Screen(out, style)
         self._renderer = Renderer(style, cwd)
         self._progress = Progress(style)
-        self._approver = approver
         self._forms = forms
         self._t = 0.0
 
@@ -341,7 +374,7 @@ class Transcript(View):
             self.first_text = t
         if update.get("sessionUpdate") == "available_commands_update":
             self.commands = tuple(_names(update.get("availableCommands")))
-        self._approver.see(update)
+        super().on_update(update, t)
         self._progress.see(update, t)
         self._show(self._renderer.update(update, t), t)
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import get_args
 
 from acp_adapter.cli.console import columns as columns_of
-from acp_adapter.cli.main import add_profile, command_parser, say_failed
+from acp_adapter.cli.console import in_columns
+from acp_adapter.cli.main import add_profile, command_parser, home_of
 from acp_adapter.format import one_line
-from agent_core.errors import HermesError
-from agent_core.home import Home, find_home
+from agent_core.home import Home
 from agent_core.sessions.archive import By, Spending, spending
 from agent_core.sessions.database import Database
 
@@ -43,11 +41,7 @@ examples:
 def main(argv: list[str]) -> int:
     """Run `hermes-acp usage` with the arguments `argv`; the result is the exit code."""
     options = _parsed(argv)
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    try:
-        found = _spent(find_home(os.environ, options.profile), options.by, options.days)
-    except HermesError as problem:
-        return say_failed("usage", problem.public)
+    found = _spent(home_of(options), options.by, options.days)
     if options.json:
         print(json.dumps({by: [asdict(each) for each in rows] for by, rows in found.items()}, indent=2))
         return 0
@@ -89,10 +83,8 @@ def _table(by: By, rows: Sequence[Spending], columns: int) -> Iterator[str]:
     widths = [max(len(line[place]) for line in (_HEADINGS, *cells)) for place in range(len(_HEADINGS))]
     room = max(_LEAST_NAME, columns - sum(widths) - 2 * len(widths) - 1)
     names = [_cut(one_line(row.name) or "(deleted sessions)", room) for row in rows]
-    width = max(columns_of(name) for name in (by, *names))
-    for name, line in zip((by, *names), (_HEADINGS, *cells), strict=True):
-        free = " " * (width - columns_of(name))
-        yield "  ".join((f"{name}{free}", *(f"{cell:>{size}}" for cell, size in zip(line, widths, strict=True))))
+    rows_of_cells = [(name, *line) for name, line in zip((by, *names), (_HEADINGS, *cells), strict=True)]
+    yield from in_columns(rows_of_cells, right=range(1, len(_HEADINGS) + 1))
 
 
 def _cells(row: Spending) -> tuple[str, ...]:

@@ -10,13 +10,13 @@ import pytest
 
 from acp_adapter.cli.doctor.main import main as doctor
 from acp_adapter.cli.inspect.main import main as inspect
-from acp_adapter.cli.mcp import main as mcp
-from acp_adapter.cli.sessions.main import main as sessions
-from acp_adapter.cli.usage import main as usage
 from tests.security.planting import WRITTEN, Planted, as_json, plant
 from tests.support.collector import Collector
 from tests.support.editor import Editor, RpcError
 from tests.support.model_server import ModelServer, Reply, Status, ToolCall
+from tests.support.subcommands import main_of
+
+mcp, sessions, usage = map(main_of, ("mcp", "sessions", "usage"))
 
 pytestmark = pytest.mark.long
 

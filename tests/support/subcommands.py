@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import sys
+from collections.abc import Callable
 
 from acp_adapter.cli import module_of
+from acp_adapter.cli.main import run_command
+
+
+def main_of(name: str) -> Callable[[list[str]], int]:
+    """`hermes-acp NAME` in this process: what its arguments end with."""
+    return functools.partial(run_command, name, importlib.import_module(module_of(name)).main)
 
 
 def start_of(name: str) -> list[str]:

@@ -13,8 +13,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from acp_adapter.cli.console import Style, style_for
-from acp_adapter.cli.main import say_failed
+from acp_adapter.cli.console import Style, columns, in_columns, style_for
+from acp_adapter.cli.main import FAILED, refused, say_failed
 from acp_adapter.format import local, moment, one_line, safe_text
 from agent_core.errors import RequestError, SessionInUse, StoreError
 from agent_core.sessions.archive import SessionArchive
@@ -66,11 +66,7 @@ def run_list(options: argparse.Namespace, library: SessionLibrary) -> int:
         return 0
     if not shown:
         where = f" that work in {one_line(folder)}" if folder else ""
-        print(
-            f"There are no sessions{where}."
-            if options.all
-            else f"There are no sessions{where}; --all looks at archived ones too."
-        )
+        print(f"There are no sessions{where}{'' if options.all else '; --all looks at archived ones too'}.")
         return 0
     for line in session_lines(shown, now, style_for(sys.stdout)):
         print(line)
@@ -90,24 +86,23 @@ def every_session(archive: SessionArchive, folder: str | None = None, *, archive
             return
 
 
-def session_lines(records: Sequence[SessionRecord], now: float, style: Style) -> Iterator[str]:
+def session_lines(records: Sequence[SessionRecord], now: float, style: Style) -> list[str]:
     """A line for each session: id, when it was used, turns, where it works, title."""
     ids = short_ids([record.id for record in records])
-    rows = [(short, *_cells(record, now)) for short, record in zip(ids, records, strict=True)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    room = shutil.get_terminal_size().columns - sum(widths) - 2 * len(widths) if sys.stdout.isatty() else None
-    for record, (short, when, age, turns, folder) in zip(records, rows, strict=True):
-        title = _titled(record, now, room, style)
-        yield "  ".join(
-            (
-                style.paint(f"{short:<{widths[0]}}", "cyan"),
-                f"{when:<{widths[1]}}",
-                style.paint(f"{age:>{widths[2]}}", "dim"),
-                f"{turns:>{widths[3]}}",
-                f"{folder:<{widths[4]}}",
-                title,
-            )
-        ).rstrip()
+    cells = [
+        (
+            style.paint(short, "cyan"),
+            moment(record.updated_at),
+            style.paint(ago(now - record.updated_at), "dim"),
+            f"{record.turns} turn{'' if record.turns == 1 else 's'}",
+            _folder(record.cwd),
+        )
+        for short, record in zip(ids, records, strict=True)
+    ]
+    room = shutil.get_terminal_size().columns - sum(max(map(columns, each)) + 2 for each in zip(*cells, strict=True))
+    titles = [_titled(record, now, room if sys.stdout.isatty() else None, style) for record in records]
+    rows = [(*row, title) for row, title in zip(cells, titles, strict=True)]
+    return in_columns(rows, right=(2, 3))
 
 
 def as_data(record: SessionRecord) -> dict[str, Any]:
@@ -123,11 +118,6 @@ def as_data(record: SessionRecord) -> dict[str, Any]:
 def _up_to(archive: SessionArchive, folder: str | None, archived: bool, limit: int) -> list[SessionRecord]:
     sessions = every_session(archive, folder, archived=archived)
     return [record for record, _ in zip(sessions, range(limit), strict=False)]
-
-
-def _cells(record: SessionRecord, now: float) -> tuple[str, str, str, str]:
-    turns = f"{record.turns} turn{'' if record.turns == 1 else 's'}"
-    return moment(record.updated_at), ago(now - record.updated_at), turns, _folder(record.cwd)
 
 
 def _folder(cwd: str) -> str:
@@ -159,19 +149,13 @@ def run_search(options: argparse.Namespace, library: SessionLibrary) -> int:
     try:
         index_pending(library.database, 1_000_000, within=_INDEXING_SECONDS)
     except StoreError as problem:
-        print(
-            f"hermes-acp sessions: what was said last may not be found: {safe_text(problem.public)}", file=sys.stderr
-        )
+        say_failed("sessions", f"what was said last may not be found: {problem.public}")
     try:
         found = library.recall.search(RecallQuery(text, limit=options.limit, window=1))
     except ToolError as problem:
         raise RequestError(f"The search for {text!r} failed: {problem}") from problem
     if not found:
-        print(
-            f"hermes-acp sessions: Nothing was found for {safe_text(text)}. Try fewer or other words.",
-            file=sys.stderr,
-        )
-        return 1
+        return say_failed("sessions", f"Nothing was found for {text}. Try fewer or other words.")
     now, style = library.database.clock(), style_for(sys.stdout)
     ids = short_ids([session.session_id for session in found])
     for place, (short, session) in enumerate(zip(ids, found, strict=True)):
@@ -212,8 +196,6 @@ def _message(message: RecalledMessage, pattern: re.Pattern[str], style: Style) -
 
 # `delete`, `prune`, `archive`, `unarchive`.
 
-_FAILED, _NOBODY_TO_ASK = 1, 2
-
 
 def run_change(options: argparse.Namespace, library: SessionLibrary) -> int:
     """Do what `options` asks for. All sessions are found before the first is touched."""
@@ -230,9 +212,8 @@ def run_change(options: argparse.Namespace, library: SessionLibrary) -> int:
 
 
 def _delete(options: argparse.Namespace, library: SessionLibrary, records: Sequence[SessionRecord]) -> int:
-    refusal = _confirm(options, library, records)
-    if refusal is not None:
-        return refusal
+    if (code := _refused(options, library, records)) is not None:
+        return code
     deleted = 0
     try:
         for record in records:
@@ -243,7 +224,7 @@ def _delete(options: argparse.Namespace, library: SessionLibrary, records: Seque
     finally:
         library.files.prune()
     print(f"Deleted {_many(deleted)}.")
-    return 0 if deleted == len(records) else _FAILED
+    return 0 if deleted == len(records) else FAILED
 
 
 def _prune(options: argparse.Namespace, library: SessionLibrary) -> int:
@@ -261,9 +242,8 @@ def _prune(options: argparse.Namespace, library: SessionLibrary) -> int:
         _show(library, records)
         print(f"{_many(len(records))} would be deleted.")
         return 0
-    refusal = _confirm(options, library, records)
-    if refusal is not None:
-        return refusal
+    if (code := _refused(options, library, records)) is not None:
+        return code
     try:
         deleted = library.prune(before)
     finally:
@@ -272,23 +252,12 @@ def _prune(options: argparse.Namespace, library: SessionLibrary) -> int:
     return 0
 
 
-def _confirm(options: argparse.Namespace, library: SessionLibrary, records: Sequence[SessionRecord]) -> int | None:
+def _refused(options: argparse.Namespace, library: SessionLibrary, records: Sequence[SessionRecord]) -> int | None:
     """None where the sessions may be deleted, else the exit code."""
-    if options.yes:
-        return None
-    if not sys.stdin.isatty():
-        print(
-            f"hermes-acp sessions: Nothing was deleted: there is no terminal to ask on. Add --yes to delete "
-            f"{_many(len(records))}.",
-            file=sys.stderr,
-        )
-        return _NOBODY_TO_ASK
-    _show(library, records)
-    print(f"Delete {_many(len(records))} for good? [y/N] ", end="", flush=True)
-    if sys.stdin.readline().strip().lower() in {"y", "yes"}:
-        return None
-    print("Nothing was deleted.")
-    return _FAILED
+    if not options.yes and sys.stdin.isatty():
+        _show(library, records)
+    many = _many(len(records))
+    return refused("sessions", f"Nothing was deleted; delete {many}", f"Delete {many} for good?", yes=options.yes)
 
 
 def _show(library: SessionLibrary, records: Sequence[SessionRecord]) -> None:

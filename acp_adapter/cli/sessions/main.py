@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from acp_adapter.cli.main import drop_output, say_failed, typed_text
-from agent_core.errors import HermesError, UnknownSession
-
-if TYPE_CHECKING:
-    from agent_core.home import Home
-    from agent_core.sessions.library import SessionLibrary
-
+from acp_adapter.cli.main import add_profile, command_parser, home_of, say_failed, typed_text, whole_number
+from acp_adapter.cli.sessions.export import run_export
+from acp_adapter.cli.sessions.listing import run_change, run_list, run_search
+from acp_adapter.cli.sessions.show import run_show
+from agent_core.errors import UnknownSession
+from agent_core.sessions.library import SessionLibrary
 
 # The command line.
 
@@ -52,13 +48,7 @@ trajectories.jsonl and the others to failed.jsonl; into a file NAME.jsonl or to 
 
 def parse_sessions_arguments(argv: Sequence[str]) -> argparse.Namespace:
     """Read the command line; `action` says which subcommand it is. Wrong usage exits with 2."""
-    parser = argparse.ArgumentParser(
-        prog="hermes-acp sessions",
-        description="Look at your stored sessions, search, export and delete them.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = command_parser("sessions", "Look at your stored sessions, search, export and delete them.", _EPILOG)
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     _add_reading(actions)
     export = _add_export(actions)
@@ -83,7 +73,7 @@ def _add(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--profile", metavar="NAME", help="the profile whose sessions are meant")
+    add_profile(parser, "whose sessions are meant")
     return parser
 
 
@@ -93,7 +83,9 @@ def _add_reading(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
     where.add_argument("--cwd", type=Path, metavar="DIR", help="only those that work in DIR")
     where.add_argument("--here", action="store_true", help="only those that work in this directory")
     listing.add_argument("--all", action="store_true", help="archived ones too")
-    listing.add_argument("--limit", type=_number, default=20, metavar="N", help="at most N sessions (default: 20)")
+    listing.add_argument(
+        "--limit", type=whole_number, default=20, metavar="N", help="at most N sessions (default: 20)"
+    )
     listing.add_argument("--json", action="store_true", help="print a JSON array, with everything that is known")
     show = _add(actions, "show", "show a session's conversation")
     show.add_argument("id", metavar="ID")
@@ -102,7 +94,9 @@ def _add_reading(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
     search.add_argument(
         "words", nargs="+", metavar="WORDS", type=typed_text, help='"two words" is a phrase, word* a beginning'
     )
-    search.add_argument("--limit", type=_number, default=10, metavar="N", help="at most N sessions (default: 10)")
+    search.add_argument(
+        "--limit", type=whole_number, default=10, metavar="N", help="at most N sessions (default: 10)"
+    )
 
 
 def _add_export(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.ArgumentParser:
@@ -143,13 +137,6 @@ def _check_export(parser: argparse.ArgumentParser, options: argparse.Namespace) 
         parser.error("--all needs --output: a directory, a file NAME.jsonl, or -")
 
 
-def _number(value: str) -> int:
-    number = int(value) if value.isascii() and value.isdigit() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"not a number of at least 1: {value!r}")
-    return number
-
-
 def _age(value: str) -> int:
     found = _AGE.fullmatch(value)
     if found is None or not int(found[1]):
@@ -157,72 +144,33 @@ def _age(value: str) -> int:
     return int(found[1]) * _UNITS[found[2]]
 
 
-FAILED = 1
-_INTERRUPTED = 130
-
-
 def main(argv: list[str]) -> int:
     """Run `hermes-acp sessions` with the arguments `argv`; the result is the exit code."""
-    from agent_core.home import find_home  # noqa: PLC0415 - loaded for what is asked only
-
     options = parse_sessions_arguments(argv)
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    try:
-        code = _run(options, find_home(os.environ, options.profile))
-        sys.stdout.flush()
-    except UnknownSession as problem:
-        return _fail(
-            f"There is no session whose id is or begins with {problem.session_id!r}. "
-            "Look at hermes-acp sessions list --all."
+    home = home_of(options)
+    if not home.database.exists():  # looking does not make a database
+        if options.action == "list":
+            print("[]" if options.json else f"There are no sessions in {home.root} yet.")
+            return 0
+        return say_failed(
+            "sessions", f"There are no sessions in {home.root} yet; with --profile NAME another home is looked at."
         )
-    except HermesError as problem:
-        return _fail(problem.public)
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except BrokenPipeError:
-        drop_output()
-        return FAILED
-    except OSError as problem:
-        return _fail(f"A file could not be read or written: {problem}. Nothing was changed there.")
-    return code
-
-
-def _run(options: argparse.Namespace, home: Home) -> int:
-    if not home.database.exists():
-        return _without_any(options, home)
-    from agent_core.sessions.library import SessionLibrary  # noqa: PLC0415
-
     library = SessionLibrary(home)
-    library.store.take_in()
     try:
-        return _act(options, library)
+        library.store.take_in()
+        return _ACTIONS.get(options.action, run_change)(options, library)
+    except UnknownSession as problem:
+        return say_failed(
+            "sessions",
+            f"There is no session whose id is or begins with {problem.session_id!r}. "
+            "Look at hermes-acp sessions list --all.",
+        )
+    except OSError as problem:
+        if problem.filename is None:
+            raise
+        return say_failed("sessions", f"A file could not be read or written: {problem}. Nothing was changed there.")
     finally:
         library.close()
 
 
-def _without_any(options: argparse.Namespace, home: Home) -> int:
-    """What is said where nothing was ever stored; looking does not make a database."""
-    if options.action == "list":
-        print("[]" if options.json else f"There are no sessions in {home.root} yet.")
-        return 0
-    return _fail(f"There are no sessions in {home.root} yet; with --profile NAME another home is looked at.")
-
-
-def _act(options: argparse.Namespace, library: SessionLibrary) -> int:
-    match options.action:
-        case "list":
-            from acp_adapter.cli.sessions.listing import run_list as run  # noqa: PLC0415
-        case "show":
-            from acp_adapter.cli.sessions.show import run_show as run  # noqa: PLC0415
-        case "search":
-            from acp_adapter.cli.sessions.listing import run_search as run  # noqa: PLC0415
-        case "export":
-            from acp_adapter.cli.sessions.export import run_export as run  # noqa: PLC0415
-        case _:
-            from acp_adapter.cli.sessions.listing import run_change as run  # noqa: PLC0415
-    return run(options, library)
-
-
-def _fail(message: str) -> int:
-    say_failed("sessions", message)
-    return FAILED
+_ACTIONS = {"list": run_list, "show": run_show, "search": run_search, "export": run_export}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from acp_adapter.cli.setup.config_files import Store, alone, forget, planned_files, stored, write
 from acp_adapter.cli.terminal_input import Terminal
@@ -133,24 +135,8 @@ def _candidate(config: Configuration, wanted: Wanted) -> Configuration:
     model = ModelSettings.model_validate({**before, **wanted.values(server)})
     # Not a copy: what the keyring has would not be in it.
     over = {**dict.fromkeys(_CHOOSERS, ""), **({wanted.variable: wanted.key} if wanted.key else {})}
-    environ = _Over(over, config.environ)
+    environ = ChainMap(over, cast("dict[str, str]", config.environ))
     return replace(config, settings=config.settings.model_copy(update={"model": model}), environ=environ)
-
-
-class _Over(Mapping[str, str]):
-    """Variables over others."""
-
-    def __init__(self, over: Mapping[str, str], under: Mapping[str, str]) -> None:
-        self._over, self._under = over, under
-
-    def __getitem__(self, name: str) -> str:
-        return self._over[name] if name in self._over else self._under[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**dict.fromkeys(self._under), **self._over})
-
-    def __len__(self) -> int:
-        return len({*self._under, *self._over})
 
 
 def _is_configured(config: Configuration, wanted: Wanted) -> bool:
@@ -193,25 +179,21 @@ class Offer:
 
 def offers(config: Configuration, found: Sequence[FoundServer]) -> list[Offer]:
     """What can be chosen: servers that run on this machine, the user's own, then the catalog's."""
-    here = [_found_offer(server) for server in found]
-    own = [
-        Offer(name, f"{name} (your own, {shown(entry.base_url)})")
-        for name, entry in own_servers(config.settings).items()
-        if entry.base_url
-    ]
+    offered = [_found_offer(server) for server in found]
+    for name, entry in own_servers(config.settings).items():
+        if entry.base_url:
+            offered.append(Offer(name, f"{name} (your own, {shown(entry.base_url)})"))
     # A sign-in is not a key that could be typed; local ones are offered where they run.
     hosted = [service for service in SERVICES.values() if service.access != "sign-in" and not service.local]
-    keyed = {service.name: name for service in hosted if (name := _key_there(config, service))}
-    return [
-        *here,
-        *own,
-        *(
-            Offer(s.name, f"{s.title} (there is a key: {keyed[s.name]})", is_ready=True)
-            for s in hosted
-            if s.name in keyed
-        ),
-        *(Offer(service.name, service.title) for service in hosted if service.name not in keyed),
-    ]
+    keys = {
+        service.name: next((name for name in service.keys if config.environ.get(name, "").strip()), "")
+        for service in hosted
+    }
+    hosted.sort(key=lambda service: not keys[service.name])
+    for service in hosted:
+        key = f" (there is a key: {keys[service.name]})" if keys[service.name] else ""
+        offered.append(Offer(service.name, f"{service.title}{key}", is_ready=bool(key)))
+    return offered
 
 
 def choose_server(config: Configuration, person: Terminal, offered: Sequence[Offer]) -> Wanted:
@@ -314,15 +296,6 @@ def choose_model(person: Terminal, choice: ModelChoice, current: str) -> str:
             return typed
 
 
-def problem_of(config: Configuration, wanted: Wanted) -> str:
-    """Why this could not be used at all; '' if it could."""
-    try:
-        choice_for(config, wanted)
-    except HermesError as problem:
-        return problem.public
-    return ""
-
-
 def _with_key(config: Configuration, person: Terminal, wanted: Wanted, *, needed: bool) -> Wanted:
     server = server_of(config, wanted.provider)
     known = server.service is not None and server.service is not CUSTOM
@@ -338,9 +311,12 @@ def _with_key(config: Configuration, person: Terminal, wanted: Wanted, *, needed
         if not key:
             continue
         keyed = with_new_key(config, wanted, key)
-        if not (problem := problem_of(config, keyed)):
+        try:
+            choice_for(config, keyed)
+        except HermesError as problem:  # it could not be used at all
+            person.say(problem.public)
+        else:
             return keyed
-        person.say(problem)
 
 
 def _sign_in(person: Terminal, choice: ModelChoice, where: str) -> None:
@@ -353,16 +329,11 @@ def _sign_in(person: Terminal, choice: ModelChoice, where: str) -> None:
             try_sign_in(choice)
         except HermesError as problem:
             person.say(problem.public)
+            if not person.agrees("Try again?"):
+                return
         else:
             person.say("Signed in.")
             return
-        if not person.agrees("Try again?"):
-            return
-
-
-def _key_there(config: Configuration, service: Service) -> str:
-    """The variable with a key for this service, in the environment or in .env; '' where none is."""
-    return next((name for name in service.keys if config.environ.get(name, "").strip()), "")
 
 
 def _show(person: Terminal, names: Sequence[str], of: int) -> None:
@@ -397,14 +368,10 @@ def with_moved_key(config: Configuration, wanted: Wanted) -> Wanted:
     return with_new_key(config, wanted, key) if key else wanted
 
 
-def chosen_store(
-    config: Configuration, names: Mapping[str, str], asked: Store | None, person: Terminal | None
-) -> Store:
-    """Where these keys go: as the command line says, or the person, or else where they were before."""
-    if asked is not None or not names:
-        return asked or "file"
+def _chosen_store(config: Configuration, names: Mapping[str, str], person: Terminal | None) -> Store:
+    """Where these keys go: as the person says, or else where they were before."""
     before = any(_is_kept(config, name) for name in names)
-    if person is None or not keyring.is_usable():
+    if person is None or not names or not keyring.is_usable():
         return "keyring" if before else "file"
     kept = person.agrees(
         "Keep keys in the system's keyring? Otherwise they are in .env, readable by you alone.", default=before
@@ -425,7 +392,7 @@ def write_all(
         SetupFailed, KeyringFailed: it could not be done, and nothing was.
     """
     keys = {**tool_keys, **({wanted.variable: wanted.key} if wanted is not None and wanted.key else {})}
-    store = chosen_store(config, keys, asked, person)
+    store = asked or _chosen_store(config, keys, person)
     values = {} if wanted is None else wanted.values(server_of(config, wanted.provider))
     gone = frozenset() if wanted is None else dropped(config, wanted)
     # What cannot be written is found out before the keyring is touched.

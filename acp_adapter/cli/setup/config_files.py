@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
+from dotenv import dotenv_values
+from dotenv.parser import parse_stream
 
 from agent_core.errors import HermesError
 from agent_core.home import Home
@@ -216,8 +218,6 @@ def with_variable(text: str, name: str, value: str) -> str:
     Raises:
         NotEditable: the file would not say so afterwards, or would say something else of other variables.
     """
-    from dotenv.parser import parse_stream  # noqa: PLC0415 - for those who have a key to store
-
     text, mark = text.removeprefix("\ufeff"), "\ufeff" if text.startswith("\ufeff") else ""
     end = "\r\n" if "\r\n" in text else "\n"
     line = f"{name}={_quoted(value)}{end}"
@@ -238,8 +238,6 @@ def with_variable(text: str, name: str, value: str) -> str:
 
 
 def _values(text: str) -> dict[str, str | None]:
-    from dotenv import dotenv_values  # noqa: PLC0415 - as above
-
     return dict(dotenv_values(stream=io.StringIO(text), interpolate=False))
 
 

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from acp_adapter.cli.editors import EDITORS, offer_editors
 from acp_adapter.cli.main import (
@@ -34,7 +34,6 @@ from acp_adapter.cli.setup.choices import (
     with_new_key,
     write_all,
 )
-from acp_adapter.cli.setup.config_files import Store
 from acp_adapter.cli.terminal_input import InputEnded, Terminal
 from acp_adapter.format import safe_text
 from agent_core.config import Configuration, load
@@ -148,57 +147,31 @@ examples:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class SetupOptions:
-    """What the command line says. `key` is the new key, where one was given; None where nothing was said of it."""
+def parse_setup_arguments(argv: Sequence[str]) -> argparse.Namespace:
+    """Read the command line, and the key from where it says; wrong usage exits with 2.
 
-    provider: str = ""
-    model: str = ""
-    base_url: str = ""
-    key: str | None = field(default=None, repr=False)
-    profile: str | None = None
-    asks: bool = True
-    editors: tuple[str, ...] = ()
-    tests: bool = True
-    only_editors: bool = False
-    key_store: Store | None = None
-    tool_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
-    tools: bool = False
-    only_tools: bool = False
-
-
-def parse_setup_arguments(argv: Sequence[str]) -> SetupOptions:
-    """Read the command line, and the key from where it says; wrong usage exits with 2."""
+    What it adds: `key`, None where nothing was said of it; `tool_keys`; and `only_tools` and `only_editors`, which
+    leave the model alone.
+    """
     parser = _parser()
     found = parser.parse_args(argv)
     names_model = bool(found.provider or found.model or found.base_url)
-    only_tools = bool(found.tools or found.tool_key_env) and not names_model and not found.editor
-    only_editors = bool(found.editor) and not names_model and not (found.tools or found.tool_key_env)
-    partly = only_editors or (only_tools and bool(found.tool_key_env))
+    tools = bool(found.tools or found.tool_key_env)
+    found.only_tools = tools and not names_model and not found.editor
+    found.only_editors = bool(found.editor) and not names_model and not tools
+    partly = found.only_editors or (found.only_tools and found.tool_key_env)
     if found.non_interactive and not partly and not (found.provider and found.model):
         parser.error("--non-interactive needs --provider and --model")
-    if not found.non_interactive and not found.key_stdin and not _is_terminal():
+    if not found.non_interactive and not found.key_stdin and not (sys.stdin.isatty() and sys.stdout.isatty()):
         parser.error(
             "it asks questions, and there is no terminal. Start it in one, or give --non-interactive --provider NAME "
             "--model NAME and the key by --key-env NAME or --key-stdin"
         )
     if found.key_stdin and not found.non_interactive:
         parser.error("--key-stdin goes with --non-interactive")
-    return SetupOptions(
-        provider=found.provider or "",
-        model=found.model or "",
-        base_url=found.base_url or "",
-        key=_key(parser, found),
-        profile=found.profile,
-        asks=not found.non_interactive,
-        tests=not found.skip_test,
-        editors=tuple(found.editor),
-        only_editors=only_editors,
-        key_store=found.key_store,
-        tool_keys=_tool_keys(parser, found.tool_key_env),
-        tools=found.tools,
-        only_tools=only_tools,
-    )
+    found.key = _key(parser, found)
+    found.tool_keys = _tool_keys(parser, found.tool_key_env)
+    return found
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -247,10 +220,6 @@ def _tool_keys(parser: argparse.ArgumentParser, names: Sequence[str]) -> Mapping
     return given
 
 
-def _is_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
-
-
 def _key(parser: argparse.ArgumentParser, found: argparse.Namespace) -> str | None:
     if found.key_stdin:
         key = standard_input().strip()
@@ -267,21 +236,23 @@ def _key(parser: argparse.ArgumentParser, found: argparse.Namespace) -> str | No
 def main(argv: list[str]) -> int:
     """Run `hermes-acp setup` with the arguments `argv`; the result is the exit code."""
     options = parse_setup_arguments(argv)
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    person = _person(asks=options.asks)
+    person = _person(asks=not options.non_interactive)
+    left = "Nothing was changed."
     try:
-        decided = None if options.only_editors else _decided(options, person)
-    except HermesError as problem:
-        return say_failed("setup", problem.public)
+        if not options.only_editors:
+            config = load(find_home(os.environ, options.profile))
+            asked = None if options.non_interactive else person
+            wanted, tool_keys = _decided(config, options, asked)
+            left = "What is told above as written stays; nothing else was changed."
+            write_all(config, wanted, tool_keys, options.key_store, asked)
+            if wanted is None:
+                return 0
+            tell_choice(config, wanted)
+            if options.non_interactive and not options.editor:
+                return 0
+        return offer_editors(person, options.editor, options.profile, asks=not options.non_interactive)
     except (KeyboardInterrupt, InputEnded):
-        print("\nNothing was changed.", flush=True)
-        return INTERRUPTED
-    try:
-        return _carried_out(options, decided, person)
-    except HermesError as problem:
-        return say_failed("setup", problem.public)
-    except (KeyboardInterrupt, InputEnded):
-        print("\nWhat is told above as written stays; nothing else was changed.", flush=True)
+        print(f"\n{left}", flush=True)
         return INTERRUPTED
 
 
@@ -293,52 +264,29 @@ def _person(*, asks: bool) -> Terminal:
     return Terminal(Lines().one)
 
 
-@dataclass(frozen=True, slots=True)
-class _Decided:
-    """What is to be written. `wanted` is None where no model was to be chosen."""
-
-    config: Configuration
-    wanted: Wanted | None
-    tool_keys: Mapping[str, str] = field(repr=False)
-
-
-def _decided(options: SetupOptions, person: Terminal) -> _Decided:
+def _decided(
+    config: Configuration, options: argparse.Namespace, person: Terminal | None
+) -> tuple[Wanted | None, Mapping[str, str]]:
     """Ask, and try what was chosen; nothing is changed.
+
+    Returns:
+        the model, None where none was to be chosen; and the keys of tools.
 
     Raises:
         HermesError: it cannot be used.
     """
-    config = load(find_home(os.environ, options.profile))
-    asked = person if options.asks else None
-    wanted = None if options.only_tools else _asked(config, options, person) if asked else _given(config, options)
-    if wanted is not None and options.key_store is not None:
-        wanted = with_moved_key(config, wanted)
-    if wanted is not None and options.tests and not _works(config, wanted, asked):
-        raise HermesError("Nothing was changed.")
-    tool_keys = dict(options.tool_keys)
-    if asked and (options.tools or not options.provider) and not tool_keys:
-        tool_keys = choose_tool_keys(person, config.environ)
-    return _Decided(config, wanted, tool_keys)
+    wanted = None
+    if not options.only_tools:
+        wanted = _asked(config, options, person) if person else _given(config, options)
+        wanted = with_moved_key(config, wanted) if options.key_store is not None else wanted
+        if not options.skip_test and not _works(config, wanted, person):
+            raise HermesError("Nothing was changed.")
+    if person and (options.tools or not options.provider) and not options.tool_keys:
+        return wanted, choose_tool_keys(person, config.environ)
+    return wanted, options.tool_keys
 
 
-def _carried_out(options: SetupOptions, decided: _Decided | None, person: Terminal) -> int:
-    """Write it, and offer the editors; the exit code.
-
-    Raises:
-        HermesError: it could not be written.
-    """
-    if decided is not None:
-        asked = person if options.asks else None
-        write_all(decided.config, decided.wanted, decided.tool_keys, options.key_store, asked)
-        if decided.wanted is None:
-            return 0
-        tell_choice(decided.config, decided.wanted)
-        if not options.asks and not options.editors:
-            return 0
-    return offer_editors(person, options.editors, options.profile, asks=options.asks)
-
-
-def _asked(config: Configuration, options: SetupOptions, person: Terminal) -> Wanted:
+def _asked(config: Configuration, options: argparse.Namespace, person: Terminal) -> Wanted:
     """What the person chooses; what the command line says is not asked."""
     if options.provider:
         address = check_address(options.base_url) if options.base_url else ""
@@ -357,7 +305,7 @@ def _servers_here(person: Terminal) -> tuple[FoundServer, ...]:
     return discover_local({service.name: service.ports for service in SERVICES.values() if service.ports})
 
 
-def _given(config: Configuration, options: SetupOptions) -> Wanted:
+def _given(config: Configuration, options: argparse.Namespace) -> Wanted:
     """What the command line says.
 
     Raises:

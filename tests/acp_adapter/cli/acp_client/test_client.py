@@ -11,18 +11,17 @@ import pytest
 from acp_adapter.cli.acp_client import (
     AcpClient,
     AgentDied,
-    AgentNotStarted,
     AgentRefused,
-    AgentSilent,
-    AgentUnsupported,
+    ClientError,
     Earlier,
+    Handler,
     open_session,
     send_prompt,
 )
 from tests.support.scripted import agent_command, permission_step, update_step
 
 
-class Recorder:
+class Recorder(Handler):
     """Keeps what the agent sent; answers questions with `option`."""
 
     def __init__(self, option=None):
@@ -173,7 +172,7 @@ def test_an_agent_that_closes_its_output_but_lives_is_told_so(tmp_path):
 
 
 def test_a_command_that_does_not_exist_is_told_by_its_name():
-    with pytest.raises(AgentNotStarted, match="/no/such/agent"):
+    with pytest.raises(ClientError, match="/no/such/agent"):
         AcpClient(["/no/such/agent"], Recorder())
 
 
@@ -181,13 +180,13 @@ def test_a_request_that_is_not_answered_in_time_is_told_with_the_method(tmp_path
     script = "import sys; sys.stdin.read()"
     with (
         AcpClient([sys.executable, "-c", script], Recorder()) as client,
-        pytest.raises(AgentSilent, match=r"initialize within 0\.05 s"),
+        pytest.raises(ClientError, match=r"initialize within 0\.05 s"),
     ):
         client.request("initialize", {}, timeout=0.05)
 
 
 def test_another_protocol_version_is_refused_in_words(tmp_path):
-    with pytest.raises(AgentUnsupported, match="version 2"):
+    with pytest.raises(ClientError, match="version 2"):
         converse(tmp_path, "version=2")
 
 
@@ -320,7 +319,7 @@ def test_an_agent_that_never_stops_talking_does_not_hold_up_who_listens_for_a_wh
     script = 'while True: print(\'{"method": "session/update", "params": {"update": {}}}\', flush=True)'
     with AcpClient([sys.executable, "-c", script], Recorder()) as client:
         assert not client.listen(lambda: False, 0.05)
-        with pytest.raises(AgentSilent):
+        with pytest.raises(ClientError):
             client.request("initialize", {}, timeout=0.05)
         client.close(patient=False)
 
@@ -346,7 +345,7 @@ def test_a_list_of_sessions_that_leads_in_a_circle_ends(tmp_path):
     pages = {"": {"nextCursor": "a"}, "a": {"nextCursor": "b"}, "b": {"nextCursor": "a"}}
     with (
         AcpClient(listing(tmp_path, pages), Recorder()) as client,
-        pytest.raises(AgentUnsupported, match="no earlier session"),
+        pytest.raises(ClientError, match="no earlier session"),
     ):
         open_session(client, tmp_path, "test", Earlier())
 

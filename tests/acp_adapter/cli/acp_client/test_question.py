@@ -124,7 +124,7 @@ def test_without_an_answer_on_offer_it_is_no(monkeypatch):
 )
 def test_a_terminal_that_only_goes_forward_asks_for_a_letter_or_a_number(typed, reply, monkeypatch):
     lines = typed.splitlines(keepends=True)
-    with at_terminal(monkeypatch, *(("the number: ", line) for line in lines), term="dumb") as person:
+    with at_terminal(monkeypatch, *(("a letter: ", line) for line in lines), term="dumb") as person:
         assert ask() == reply
     assert "\x1b" not in person.text
     assert f"    3 {OPTIONS[2].name}\n" in person.text

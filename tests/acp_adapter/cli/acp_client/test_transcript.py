@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 
 from acp_adapter.cli.console import Style
-from acp_adapter.cli.prompt import Watch
 from acp_adapter.cli.questions import Approver
 from acp_adapter.cli.transcript import Transcript
 from tests.support.each import each
@@ -26,11 +25,10 @@ def test_a_field_of_any_shape_is_borne(field, value):
     view = Transcript(
         out, Style(colour=True, live=True, columns=lambda: 30), Path("/srv"), Approver("edits", Path("/srv"))
     )
-    watch = Watch(view)
     view.awaits("Thinking", 0.0)
     for kind in KINDS:
         update = {"sessionUpdate": kind, "toolCallId": "c", "kind": "edit", "status": "in_progress", field: value}
-        watch.on_update(update, 1.0)
-        watch.on_permission({"toolCall": update, "options": value}, 1.0)
+        view.on_update(update, 1.0)
+        view.on_permission({"toolCall": update, "options": value}, 1.0)
         view.on_quiet(2.0)
-        assert watch.words() is not None, json.dumps(update)
+        assert view.usage() is not None, json.dumps(update)

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.batch import main
+from tests.support.subcommands import main_of
 from tests.support.waiting import wait_until
+
+main = main_of("batch")
 
 MAIN = [sys.executable, "-P", "-m", "acp_adapter", "batch"]
 OFFLINE = ["--provider", "offline", "--model", "offline"]

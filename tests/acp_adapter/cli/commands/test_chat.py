@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.prompt import Watch
+from acp_adapter.cli.questions import Approver
+from acp_adapter.cli.transcript import View
 from tests.support.scripted import agent_command, permission_step, update_step
 from tests.support.terminal import Terminal
 
@@ -63,7 +64,7 @@ def test_our_own_server_asks_where_the_person_is(workspace: Path) -> None:
     with Terminal([*MAIN, "--offline", "--cwd", str(workspace)], plain_terminal()) as terminal:
         terminal.read_until("> ")
         terminal.type("write new.txt hello\n")
-        terminal.read_until("y once, a always, n no: ")
+        terminal.read_until("a number or a letter: ")
         terminal.type("y\n")
         wait(terminal, "[end_turn, ")
         terminal.type("/exit\n")
@@ -90,7 +91,7 @@ def test_a_question_is_asked_where_the_person_is(tmp_path: Path) -> None:
     with Terminal([*MAIN, "--agent", agent, "--cwd", str(tmp_path)], plain_terminal()) as terminal:
         terminal.read_until("> ")
         terminal.type("go\n")
-        terminal.read_until("y once, a always, n no: ")
+        terminal.read_until("a number or a letter: ")
         terminal.type("y\n")
         assert '"optionId": "yes"' in terminal.read_until("[end_turn, ")
 
@@ -99,7 +100,7 @@ def test_ctrl_c_ends_the_turn_and_not_the_conversation(tmp_path: Path) -> None:
     agent = shlex.join(agent_command("echo", "cancelled"))
     with Terminal([*MAIN, "--agent", agent, "--cwd", str(tmp_path)], plain_terminal()) as terminal:
         terminal.read_until("> ")
-        terminal.type("work\n")
+        terminal.type("work\\\nmore\n")
         terminal.read_until("\nwork")
         terminal.interrupt()
         wait(terminal, "[cancelled, ")
@@ -181,21 +182,13 @@ def test_a_signal_at_the_prompt_leaves_the_terminal_as_it_was(tmp_path: Path) ->
         assert terminal.modes() == before
 
 
-class _Nobody:
-    def on_update(self, update: dict[str, object], t: float) -> None: ...
-
-    def on_permission(self, params: dict[str, object], t: float) -> str | None: ...
-
-    def on_stray_line(self, line: str) -> None: ...
-
-
 def test_what_makes_no_sense_as_usage_is_not_shown() -> None:
-    watch = Watch(_Nobody())
-    assert watch.words() == ""
+    view = View(Approver("none", Path()))
+    assert view.usage() == ""
     for update in ({"used": "x", "size": 1}, {"used": 1, "size": 0}, {"cost": "much"}, {"used": -1, "size": 5}):
-        watch.on_update({"sessionUpdate": "usage_update", **update}, 0)
-        assert watch.words() == ""
-    watch.on_update(
+        view.on_update({"sessionUpdate": "usage_update", **update}, 0)
+        assert view.usage() == ""
+    view.on_update(
         {"sessionUpdate": "usage_update", "used": 1, "size": 9, "cost": {"amount": 2, "currency": "EUR"}}, 0
     )
-    assert watch.words() == "1 of 9 tokens, 2.00 EUR"
+    assert view.usage() == "1 of 9 tokens, 2.00 EUR"

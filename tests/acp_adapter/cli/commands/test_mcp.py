@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from acp_adapter.cli.doctor.main import main as doctor
-from acp_adapter.cli.mcp import main
 from agent_core.mcp.oauth import ServerTokens
 from tests.agent_core.mcp.test_signing_in import wants_sign_in
 from tests.support.mcp_servers import plain
 from tests.support.settings_files import configure
+from tests.support.subcommands import main_of
+
+main = main_of("mcp")
 
 
 @pytest.fixture

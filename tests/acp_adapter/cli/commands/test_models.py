@@ -4,10 +4,12 @@ import subprocess
 
 import pytest
 
-from acp_adapter.cli.models import main, show_servers
+from acp_adapter.cli.models import show_servers
 from tests.support.list_server import Fixed, ListServer, model_list
 from tests.support.settings_files import configure
-from tests.support.subcommands import start_of
+from tests.support.subcommands import main_of, start_of
+
+main = main_of("models")
 
 MAIN = start_of("models")
 KEY = "sk-test-0123456789"

@@ -2,15 +2,18 @@
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 
 from acp_adapter.cli import model_probes
 from acp_adapter.cli.model_probes import PROBES, fit_for
-from acp_adapter.cli.models import main
 from tests.support.each import each
 from tests.support.model_server import ModelServer, Reply, Status, ToolCall, Usage
 from tests.support.settings_files import configure
+from tests.support.subcommands import main_of
+
+main = main_of("models")
 
 NAMES = [probe.name for probe in PROBES]
 SHOP = "def total(prices):\n    return sum(prices)\n"
@@ -168,7 +171,10 @@ def test_try_refuses_what_makes_no_sense(serve, run, arguments, says):
 
 
 def outcomes(*failed):
-    return [model_probes.Outcome(probe, probe.name not in failed, "", probe.requests, 1, 1) for probe in PROBES]
+    return [
+        model_probes.Outcome(probe, "no" if probe.name in failed else "", model_probes.Seen(Path()))
+        for probe in PROBES
+    ]
 
 
 @each(

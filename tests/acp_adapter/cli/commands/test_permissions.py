@@ -6,9 +6,11 @@ import json
 
 import pytest
 
-from acp_adapter.cli.permissions import main
+from tests.support.subcommands import main_of
 from tools.approval.grants import FILE_NAME, KeptGrants
 from tools.approval.scopes import SameThing
+
+main = main_of("permissions")
 
 
 @pytest.fixture

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from acp_adapter.cli.plugins import main
 from tests.support.plugins import add_plugin, forget_plugins, tool
 from tests.support.settings_files import configure
+from tests.support.subcommands import main_of
+
+main = main_of("plugins")
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,6 @@ import pytest
 
 from acp_adapter.cli.console import Style
 from acp_adapter.cli.sessions.listing import ago, short_ids
-from acp_adapter.cli.sessions.main import main
 from acp_adapter.cli.sessions.show import task_lines
 from agent_core.background_tasks import TaskInfo
 from agent_core.events import AgentText, SaidText, UserSaid
@@ -20,7 +19,9 @@ from agent_core.sessions.records import NewSession
 from tests.support.each import each
 from tests.support.sample_transcript import CWD, SESSION_ID, TranscriptMaker, sample_transcript
 from tests.support.stored_transcript import store_transcript
-from tests.support.subcommands import start_of
+from tests.support.subcommands import main_of, start_of
+
+main = main_of("sessions")
 
 MAIN = start_of("sessions")
 HOUR = 3_600

@@ -17,7 +17,6 @@ import yaml
 from dotenv import dotenv_values
 
 from acp_adapter.cli.setup.choices import Wanted, choose_key, choose_server, offers
-from acp_adapter.cli.setup.main import main
 from agent_core.config import Configuration, load
 from agent_core.home import Home
 from agent_core.providers.model_listing import discover_local
@@ -27,10 +26,13 @@ from tests.support.fake_sign_ins import TOKEN, FakeSignIns
 from tests.support.list_server import ListServer, model_list
 from tests.support.model_server import ModelServer, Reply, Status
 from tests.support.settings_files import configure
+from tests.support.subcommands import main_of
 from tests.support.terminal import Terminal
 from tests.support.typed_lines import Script
 from tests.support.waiting import wait_until
 from tools.os_compat import lock, open_to_lock
+
+main = main_of("setup")
 
 MAIN = [sys.executable, "-P", "-m", "acp_adapter", "setup"]
 KEY = "sk-test-0123456789"

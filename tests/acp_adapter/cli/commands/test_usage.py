@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from acp_adapter.cli.console import columns
-from acp_adapter.cli.usage import main, usage_lines
+from acp_adapter.cli.usage import usage_lines
 from agent_core.sessions.archive import Spending
+from tests.support.subcommands import main_of
+
+main = main_of("usage")
 
 LONG = "/srv/projects/customers/a-very-long-name-of-a-company/and-its-newest-web-shop"
 FOUND = {

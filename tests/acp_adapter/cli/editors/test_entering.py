@@ -21,9 +21,11 @@ from acp_adapter.cli.editors import (
     own_command,
     planned_entry,
 )
-from acp_adapter.cli.setup.main import main
 from tests.support.each import each
+from tests.support.subcommands import main_of
 from tests.support.terminal import Terminal
+
+main = main_of("setup")
 
 COMMAND = ("/srv/bin/hermes-acp", "--profile=work")
 BY_NAME = {editor.name: editor for editor in EDITORS}

@@ -11,15 +11,16 @@ from stat import S_IMODE
 
 import pytest
 
-from acp_adapter.cli.sessions.main import main
 from agent_core.home import Home
 from agent_core.messages import user_message
 from agent_core.sessions.checkpoints.blobs import BlobStore
 from agent_core.sessions.library import SessionLibrary
 from tests.support.sample_transcript import SESSION_ID, TranscriptMaker, sample_transcript
 from tests.support.stored_transcript import store_transcript
-from tests.support.subcommands import start_of
+from tests.support.subcommands import main_of, start_of
 from tests.support.terminal import Terminal
+
+main = main_of("sessions")
 
 MAIN = start_of("sessions")
 DAY = 86_400

@@ -11,14 +11,17 @@ from pathlib import Path
 import pytest
 from dotenv import dotenv_values
 
-from acp_adapter.cli.setup.main import TOOL_KEYS, choose_tool_keys, main
+from acp_adapter.cli.setup.main import TOOL_KEYS, choose_tool_keys
 from agent_core.config import load
 from agent_core.home import Home, find_home
 from agent_core.providers.resolve import resolve_model
 from agent_core.workspace_factory import tool_settings
+from tests.support.subcommands import main_of
 from tests.support.terminal import Terminal
 from tests.support.typed_lines import Script
 from tools.errors import install_line
+
+main = main_of("setup")
 
 keyring = pytest.importorskip("keyring", reason=f"keyring is missing: {install_line('dev')}")
 keyrings = pytest.importorskip("tests.support.keyrings", reason=f"keyrings.alt is missing: {install_line('dev')}")

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from acp_adapter.cli.main import say_failed
-from acp_adapter.cli.mcp import main as mcp
-from acp_adapter.cli.models import main as models
 from tests.support.settings_files import configure
+from tests.support.subcommands import main_of
 
 
 def test_what_a_server_or_a_file_has_said_is_told_without_its_secrets(capsys: pytest.CaptureFixture[str]) -> None:
@@ -17,13 +16,12 @@ def test_what_a_server_or_a_file_has_said_is_told_without_its_secrets(capsys: py
     assert capsys.readouterr() == ("", "hermes-acp prompt: The server refused: Bearer [redacted: bearer token] \n")
 
 
-@pytest.mark.parametrize("command", [lambda: models([]), lambda: mcp(["list"])])
+@pytest.mark.parametrize(("command", "arguments"), [("models", []), ("mcp", ["list"])])
 def test_a_setting_that_is_wrong_is_not_repeated_with_the_password_in_it(
-    home: Path, command: object, capsys: pytest.CaptureFixture[str]
+    home: Path, command: str, arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     configure(home, {"telemetry": {"endpoint": "ftp://me:hunterSecret99@example.org/x"}})
-    assert callable(command)
-    assert command() == 1
+    assert main_of(command)(arguments) == 1
     told = capsys.readouterr().err
     assert "telemetry.endpoint" in told
     assert "hunterSecret99" not in told
