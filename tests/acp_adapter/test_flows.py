@@ -26,10 +26,10 @@ _PROGRAM = _ROOT / "tests" / "support" / "tracing_program.py"
 _DELTAS, _TIMES = 10, 4
 
 _BOUNDS: Mapping[str, tuple[int, int]] = {
-    "a prompt to the model request": (345, 67),
-    "one delta to stdout": (70, 17),
-    "the model's command to the permission question": (494, 82),
-    "the model's edit to the permission question": (528, 85),
+    "a prompt to the model request": (342, 66),
+    "one delta to stdout": (69, 17),
+    "the model's command to the permission question": (489, 82),
+    "the model's edit to the permission question": (527, 85),
 }
 """For each flow, the most functions and files."""
 
