@@ -389,7 +389,7 @@ def write_all(
     """Write the choice and the keys.
 
     Raises:
-        SetupFailed, KeyringFailed: it could not be done, and nothing was.
+        SetupFailed, KeyringFailed: it could not be done; the message names what was written before.
     """
     keys = {**tool_keys, **({wanted.variable: wanted.key} if wanted is not None and wanted.key else {})}
     store = asked or _chosen_store(config, keys, person)

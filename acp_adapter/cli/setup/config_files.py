@@ -306,21 +306,24 @@ def alone(home: Home) -> Iterator[None]:
 
 
 def write(home: Home, files: Collection[NewFile]) -> None:
-    """Put the files into their places.
+    """Put the files into their places, one after the other.
 
     Raises:
-        SetupFailed: it could not be done.
+        SetupFailed: it could not be done; the message names the files that were written before.
     """
+    written: list[str] = []
     try:
         home.make(home.root)
         for file in files:
             file.write()
+            written.append(str(file.path))
     except OSError as problem:
         said = problem.strerror or type(problem).__name__
         at = f" ({problem.filename})" if problem.filename else ""
+        kept = f" {', '.join(written)} was written before." if written else ""
         raise SetupFailed(
-            f"The settings could not be written to {home.root}: {said}{at}. Make the directory yours and writable; "
-            "where it is a link, or its files are, make what they lead to."
+            f"The settings could not be written to {home.root}: {said}{at}.{kept} Make the directory yours and "
+            "writable; where it is a link, or its files are, make what they lead to."
         ) from problem
 
 

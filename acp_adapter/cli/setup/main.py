@@ -135,9 +135,9 @@ their change is shown first, comments and layout stay, and the old file is kept 
 
 exit codes:
   0    the settings are written
-  1    something failed; nothing was changed, and stderr says what to do
+  1    something failed; stderr says what to do, and which file was written before, if one was
   2    the command line was wrong, or questions would be asked and there is no terminal
-  130  interrupted; nothing was changed but what was told as written
+  130  interrupted; what was told as written stays
 
 examples:
   hermes-acp setup
@@ -243,7 +243,7 @@ def main(argv: list[str]) -> int:
             config = load(find_home(os.environ, options.profile))
             asked = None if options.non_interactive else person
             wanted, tool_keys = _decided(config, options, asked)
-            left = "What is told above as written stays; nothing else was changed."
+            left = "What is told above as written stays. Run `hermes-acp setup` again to finish."
             write_all(config, wanted, tool_keys, options.key_store, asked)
             if wanted is None:
                 return 0
