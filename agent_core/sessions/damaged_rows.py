@@ -270,7 +270,7 @@ _KINDS = (
     _Kind(
         "events",
         ("id", "session_id", "turn", "position", "kind", "version", "body", "open", "created_at"),
-        {"body": lambda row: decoded(row["kind"], row["version"], row["body"], row["open"])},
+        {"body": lambda row: decoded(row["kind"], row["version"], row["body"])},
         lambda row, _: _of("something that was shown", row),
         _instead_of_event,
     ),

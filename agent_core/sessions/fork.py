@@ -150,7 +150,7 @@ def read_transcript(database: Database, session_id: str) -> Transcript:
     )
 
 
-def decoded(kind: str, version: int, body: str | bytes, _open: object = None) -> tuple[SessionEvent, ...]:
+def decoded(kind: str, version: int, body: str | bytes) -> tuple[SessionEvent, ...]:
     """The events of a row.
 
     Raises:
@@ -265,9 +265,7 @@ def _messages_of_turn(connection: sqlite3.Connection, session_id: str, turn: int
 def _events_of_turn(
     connection: sqlite3.Connection, session_id: str, turn: int
 ) -> Iterator[tuple[int, Sequence[SessionEvent]]]:
-    query = (
-        "SELECT position, kind, version, body, open FROM events WHERE session_id = ? AND turn = ? ORDER BY position"
-    )
+    query = "SELECT position, kind, version, body FROM events WHERE session_id = ? AND turn = ? ORDER BY position"
     for position, *row in connection.execute(query, (session_id, turn)):
         try:
             yield position, decoded(*row)
@@ -468,7 +466,7 @@ def _shorten_kept(connection: sqlite3.Connection, session_id: str) -> None:
 def _last_plan(connection: sqlite3.Connection, session_id: str) -> list[dict[str, Any]]:
     """The plan as the session's events have it last, as it is kept; empty where it cannot be read."""
     query = (
-        "SELECT kind, version, body, open FROM events WHERE session_id = ? AND kind = 'plan'"
+        "SELECT kind, version, body FROM events WHERE session_id = ? AND kind = 'plan'"
         " ORDER BY turn DESC, position DESC LIMIT 1"
     )
     row = connection.execute(query, (session_id,)).fetchone()
