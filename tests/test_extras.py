@@ -16,6 +16,9 @@ import pytest
 from agent_core.cancel import CancelToken
 from agent_core.errors import SettingsError
 from agent_core.lsp.diagnostics import LanguageServers
+from agent_core.plugins.shipped.daytona import DaytonaCloud
+from agent_core.plugins.shipped.modal import ModalCloud
+from agent_core.plugins.shipped.vercel import VercelCloud
 from agent_core.providers import bedrock, sdk_provider
 from agent_core.service_loop import ServiceLoop
 from agent_core.settings import keyring
@@ -27,7 +30,7 @@ from tools.documents.kinds import document_of
 from tools.documents.reading import document_text
 from tools.environments.guardian import Guardian
 from tools.environments.http_client import ask_engines
-from tools.environments.remote.cloud import need
+from tools.environments.remote.cloud import Terms
 from tools.errors import CommandError, ToolError, install_line
 from tools.outline import languages
 from tools.ports import WebError
@@ -105,14 +108,14 @@ def test_every_extra_that_is_missing_is_named_with_the_line_that_installs_it(
         ),
         "bedrock": lambda: raised(SettingsError, bedrock.check_installed),
         "browser": lambda: [missing()],
-        "daytona": lambda: raised(CommandError, lambda: need("daytona", "daytona")),
+        "daytona": lambda: raised(CommandError, lambda: DaytonaCloud(Terms())),
         "docs": lambda: of_documents(tmp_path),
         "keyring": lambda: raised(SettingsError, lambda: keyring.read("hermes-acp", "A")),
         "lsp": lambda: of_language_servers(tmp_path, caplog),
         "map": lambda: of_a_map(tmp_path),
-        "modal": lambda: raised(CommandError, lambda: need("modal", "modal")),
+        "modal": lambda: raised(CommandError, lambda: ModalCloud(Terms())),
         "otel": lambda: raised(SettingsError, exporter.check_installed),
-        "vercel": lambda: raised(CommandError, lambda: need("vercel", "vercel")),
+        "vercel": lambda: raised(CommandError, lambda: VercelCloud(Terms())),
         "vertex": lambda: raised(
             SettingsError, lambda: sdk_provider.check_installed("google", choice_for("https://a.b"))
         ),

@@ -134,51 +134,66 @@ def browser_vision(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     return ok({"note": STRANGERS, "answer": answer}, ShownText(answer))
 
 
-def _register(handler: Callable[..., ToolResult], description: str, required: str = "", **properties: Any) -> None:
+def _tool(
+    handler: Callable[..., ToolResult], description: str, required: str = "", **properties: Any
+) -> dict[str, Any]:
+    """What a tool of the browser is registered with."""
     schema: dict[str, Any] = {"type": "object", "properties": properties}
     if required:
         schema["required"] = required.split()
-    registry.register(
-        name=handler.__name__,
-        toolset="browser",
-        schema=schema,
-        handler=handler,
-        description=description,
-        check_fn=can_browse,
-        untrusted=True,
-        max_result_size_chars=_SIZE,
-    )
+    return {
+        "name": handler.__name__,
+        "toolset": "browser",
+        "schema": schema,
+        "handler": handler,
+        "description": description,
+        "check_fn": can_browse,
+        "untrusted": True,
+        "max_result_size_chars": _SIZE,
+    }
 
 
 _TEXT, _FLAG = {"type": "string"}, {"type": "boolean"}
 
-_register(browser_click, "Click an element.", "ref", ref=_TEXT)
-_register(browser_type, "Replace a field's text.", "ref text", ref=_TEXT, text=_TEXT)
-_register(browser_press, "Press a key.", "key", key={**_TEXT, "description": "Enter, Tab, Control+a"})
-_register(browser_get_images, "List the page's images.")
-_register(
-    browser_console,
-    "Console messages and errors.",
-    clear=_FLAG,
-    expression={**_TEXT, "description": "JavaScript to evaluate instead"},
+registry.register(**_tool(browser_click, "Click an element.", "ref", ref=_TEXT))
+registry.register(**_tool(browser_type, "Replace a field's text.", "ref text", ref=_TEXT, text=_TEXT))
+registry.register(
+    **_tool(browser_press, "Press a key.", "key", key={**_TEXT, "description": "Enter, Tab, Control+a"})
 )
-_register(
-    browser_vision,
-    "Look at a screenshot.",
-    "question",
-    question=_TEXT,
-    full={**_FLAG, "description": "The whole page"},
+registry.register(**_tool(browser_get_images, "List the page's images."))
+registry.register(
+    **_tool(
+        browser_console,
+        "Console messages and errors.",
+        clear=_FLAG,
+        expression={**_TEXT, "description": "JavaScript to evaluate instead"},
+    )
 )
-_register(
-    browser_navigate,
-    "Open a page in the browser; returns its outline with refs (@e12). To only read pages use web_extract.",
-    "url",
-    url=_TEXT,
+registry.register(
+    **_tool(
+        browser_vision,
+        "Look at a screenshot.",
+        "question",
+        question=_TEXT,
+        full={**_FLAG, "description": "The whole page"},
+    )
 )
-_register(
-    browser_snapshot,
-    "The page's outline now, with new refs.",
-    full={**_FLAG, "description": "All of a long page"},
+registry.register(
+    **_tool(
+        browser_navigate,
+        "Open a page in the browser; returns its outline with refs (@e12). To only read pages use web_extract.",
+        "url",
+        url=_TEXT,
+    )
 )
-_register(browser_scroll, "Scroll the page.", "direction", direction={**_TEXT, "enum": ["up", "down"]})
-_register(browser_back, "Go back in history.")
+registry.register(
+    **_tool(
+        browser_snapshot,
+        "The page's outline now, with new refs.",
+        full={**_FLAG, "description": "All of a long page"},
+    )
+)
+registry.register(
+    **_tool(browser_scroll, "Scroll the page.", "direction", direction={**_TEXT, "enum": ["up", "down"]})
+)
+registry.register(**_tool(browser_back, "Go back in history."))

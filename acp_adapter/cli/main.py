@@ -14,7 +14,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
 from acp_adapter.format import safe_text
-from agent_core.errors import HermesError
 
 if TYPE_CHECKING:
     from agent_core.home import Home
@@ -151,8 +150,6 @@ def run_command(name: str, run: Callable[[list[str]], int], arguments: list[str]
             return run(arguments)
         finally:
             sys.stdout.flush()
-    except HermesError as problem:
-        return say_failed(name, problem.public)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -163,6 +160,13 @@ def run_command(name: str, run: Callable[[list[str]], int], arguments: list[str]
             raise
         drop_output()
         return say_failed(name, f"The output could not be written: {problem.strerror}.")
+    except Exception as problem:
+        # Not before: the doctor has to run where another `tools` is found.
+        from agent_core.errors import HermesError  # noqa: PLC0415
+
+        if isinstance(problem, HermesError):
+            return say_failed(name, problem.public)
+        raise
 
 
 def open_streams() -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from tools.environments.containment import Containment
 from tools.environments.git import GitState, git_state
 from tools.environments.program_finder import PROGRAMS, project_interpreter
-from tools.environments.sandbox.probe import reaches_hosts
 from tools.light_dataclass import dataclass
 from tools.untrusted.scanner import scan
 
@@ -108,6 +107,8 @@ def confinement_told(containment: Containment) -> str:
 def _reach(containment: Containment) -> str:
     if containment.network == "on":
         return "they reach every host"
+    from tools.environments.sandbox.probe import reaches_hosts  # noqa: PLC0415 - sessions open without a sandbox
+
     if containment.network == "off" or not reaches_hosts():
         return "they reach no host"
     if not containment.hosts_told:

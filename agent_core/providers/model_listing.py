@@ -22,12 +22,13 @@ from agent_core.providers.catalog import CUSTOM, SERVICES, Listing, Service, ser
 from agent_core.providers.choice import ModelChoice, ModelFacts
 from agent_core.providers.model_windows import headers_of
 from agent_core.providers.pricing import facts_of, known_models
-from agent_core.providers.transport import Abort, deadline, make_client
 from agent_core.providers.transport_errors import read_at_most, read_facts, readable
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     import httpx2
+
+    from agent_core.providers.transport import Abort
 _OTHER_WORK = re.compile(
     r"""
     embed | rerank | moderation | guard | transcri | whisper | diffusion | dall-?e | imagen
@@ -281,7 +282,9 @@ def _with_facts(service: Service, model: ListedModel, url: str) -> ListedModel:
 
 
 def _ask(question: _Question) -> Sequence[ListedModel]:
-    import httpx2  # noqa: PLC0415 - a tenth of a second: only when a list is wanted
+    import httpx2  # noqa: PLC0415 - a tenth of a second, with our transport: only when a list is wanted
+
+    from agent_core.providers.transport import deadline, make_client  # noqa: PLC0415
 
     choice, timeout = question.choice, question.timeout
     abort: Abort | None = None

@@ -9,17 +9,17 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 from urllib.parse import urlencode, urlsplit, urlunsplit
-
-import httpx2
 
 from agent_core.errors import ProviderError
 from agent_core.providers.catalog import CUSTOM, SERVICES, is_local, service_at
 from agent_core.providers.choice import ModelChoice, ServedWindow
 from agent_core.providers.protocol import key_header
-from agent_core.providers.transport import deadline, make_client
 from agent_core.providers.transport_errors import read_at_most
+
+if TYPE_CHECKING:
+    import httpx2
 
 # What a model server says of the window that a model has there now: facts of its own addresses, no guesses.
 # Each kind of server has its own way to say it, and what the model could take at most is often another figure.
@@ -330,6 +330,10 @@ def ask_server(choice: ModelChoice) -> ServedWindow | None:
 
     No failure raises. Of a server that says nothing of it nothing is known, and nothing more will be.
     """
+    import httpx2  # noqa: PLC0415 - a tenth of a second, with our transport: only for windows that are not known
+
+    from agent_core.providers.transport import deadline, make_client  # noqa: PLC0415
+
     service = SERVICES.get(choice.provider, CUSTOM)
     try:
         with make_client(base_url=choice.base_url) as client, deadline(ASK_SECONDS):

@@ -26,7 +26,7 @@ _PROGRAM = _ROOT / "tests" / "support" / "tracing_program.py"
 _DELTAS, _TIMES = 10, 4
 
 _BOUNDS: Mapping[str, tuple[int, int]] = {
-    "a prompt to the model request": (342, 66),
+    "a prompt to the model request": (350, 66),
     "one delta to stdout": (69, 17),
     "the model's command to the permission question": (489, 82),
     "the model's edit to the permission question": (527, 85),

@@ -27,8 +27,9 @@ def _starts_without(path: Path) -> Iterator[int]:
             continue
         is_start = isinstance(node.func.value, ast.Name) and node.func.value.id == "subprocess"
         given = {keyword.arg for keyword in node.keywords}
-        # In a sandbox a program is started with `popen`. `**popen`: who calls that function says it.
-        is_start = node.func.attr in _STARTS if is_start else node.func.attr == "popen"
+        # In a sandbox a program is started with `popen`. `**popen`: who calls that function says it. The streams of a
+        # remote program take its variables second.
+        is_start = node.func.attr in _STARTS if is_start else node.func.attr == "popen" and len(node.args) < 2
         if is_start and not given & {"env", None}:
             yield node.lineno
 

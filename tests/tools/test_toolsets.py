@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +17,11 @@ from tools.toolsets import (
     wrong_names,
 )
 
+ROOT = Path(__file__).parents[2]
 SCHEMA = {"type": "object"}
+
+_NO_TOOLS = {"README", "browser", "diagnostics", "own-tools"}
+"""Pages about several tools, or about what they have in common."""
 
 
 def _handler(args, **kw):
@@ -224,3 +231,16 @@ def test_every_tool_that_comes_with_the_program_is_in_the_editor_s_toolset(share
     assert {name for name in theirs if not name.startswith(("test", "stubborn"))} <= set(
         TOOLSETS["hermes-acp"].includes
     )
+
+
+def test_a_process_of_its_own_discovers_every_tool_that_has_a_page() -> None:
+    """What another test has imported must not hide a tool file that discovery does not see."""
+    code = (
+        "from tools.registry import registry\n"
+        "from tools.toolsets import load_builtin_tools\n"
+        "load_builtin_tools()\n"
+        "print(*(entry.name for entry in registry.entries()), sep='\\n')"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    pages = {page.stem for page in (ROOT / "docs" / "tools").glob("*.md")} - _NO_TOOLS
+    assert set(found) == pages

@@ -30,7 +30,6 @@ from tools.environments.persistence_scan import all_settings, read_file
 from tools.environments.program_finder import PROGRAMS
 from tools.environments.sandbox.network.hosts import host_name
 from tools.environments.sandbox.port import Confinement, Sandbox
-from tools.environments.sandbox.probe import make_sandbox
 from tools.environments.temp_directories import own_directory
 from tools.errors import ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
@@ -385,6 +384,8 @@ class Git:
 
     def _popen(self, arguments: Sequence[str], **popen: Any) -> subprocess.Popen[bytes]:
         if not self._is_ready:
+            from tools.environments.sandbox.probe import make_sandbox  # noqa: PLC0415 - with the first git
+
             self._sandbox, self._is_ready = make_sandbox(), True
         if self._sandbox is None:
             return subprocess.Popen(arguments, **popen)

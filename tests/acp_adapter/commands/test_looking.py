@@ -84,7 +84,7 @@ class _Desk:
     @property
     def factory(self) -> Any:
         store = SimpleNamespace(messages=lambda _: self.messages, compaction=lambda _: None)
-        archive = SimpleNamespace(story=lambda _: self.story)
+        archive = SimpleNamespace(transcript=lambda _: self.story)
         return SimpleNamespace(sessions=SimpleNamespace(store=store, archive=archive), lessons=self.lessons)
 
 

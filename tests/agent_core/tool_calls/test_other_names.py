@@ -77,11 +77,6 @@ CHANGED = "one = 1\ntwo = 22\nthree = 3\n"
         ("Edit", {"file_path": A, "old_string": "two = 2", "new_string": "two = 22"}, _holds(A, CHANGED)),
         ("edit", {"filePath": A, "oldString": "two = 2", "newString": "two = 22"}, _holds(A, CHANGED)),
         (
-            "replace_in_file",
-            {"path": A, "diff": "<<<<<<< SEARCH\ntwo = 2\n=======\ntwo = 22\n>>>>>>> REPLACE"},
-            _holds(A, CHANGED),
-        ),
-        (
             "apply_patch",
             {"input": f"*** Begin Patch\n*** Update File: {A}\n@@\n-two = 2\n+two = 22\n*** End Patch"},
             _holds(A, CHANGED),

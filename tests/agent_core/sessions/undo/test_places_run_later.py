@@ -70,7 +70,7 @@ def test_what_was_allowed_to_stay_where_no_change_is_looked_for_is_taken_back(
     bench.begin()
     session = Session(bench.work)
     session.person.allows = True
-    session.run(lambda: write(bench.path(name), "new\n"), history=bench.history())
+    session.run(lambda: write(bench.path(name), "new\n"), history=bench.history)
     assert (session.names(), bench.path(name).read_text()) == ([name], "new\n")
     bench.undo()
     assert (bench.path(name).read_text() if bench.path(name).exists() else None) == was
