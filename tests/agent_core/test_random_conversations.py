@@ -10,7 +10,8 @@ import pytest
 
 from agent_core.errors import ModelFailed
 from agent_core.model_request.caller import Patience
-from tests.support.agents import Ears, assert_well_formed
+from agent_core.sessions.archive import SessionArchive
+from tests.support.agents import Ears, MemoryStore, assert_well_formed
 from tests.support.model_server import Disconnect, Garbage, ModelServer, Reply, Status, ToolCall
 from tests.support.strict_protocols import PROBLEMS
 from tests.support.wire_agents import PROTOCOLS, quick, wired
@@ -116,7 +117,7 @@ def test_whatever_servers_do_the_requests_are_valid_and_the_session_goes_on(
         wired(servers(chance, protocol).base_url, protocol, provider=name, **chance.options())
         for name, protocol in (("one", first), ("two", second))
     ]
-    agent = over(*choices, patience=Patience(3, quick().backoff))
+    agent = over(*choices, patience=Patience(3, quick().backoff), session_store=MemoryStore())
     for number in range(TURNS):
         _turn(agent, chance, number)
     chance.calm = True
@@ -139,8 +140,8 @@ def _turn(agent, chance, number):
         timer.join()
     messages = agent.messages
     assert_well_formed(messages)
-    kept = [*messages, *agent.session_store.withdrawn(agent.session_id)]
-    assert f"prompt {number}" in json.dumps(kept)
+    stored = SessionArchive(agent.session_store.database).transcript(agent.session_id).messages
+    assert f"prompt {number}" in json.dumps([each.message for each in stored])
     if result is not None and result["stop_reason"] == "end_turn":
         heard = "".join(ears.of("text"))
         assert _bare(heard).endswith(_bare(result["final_response"]))

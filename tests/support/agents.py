@@ -57,7 +57,8 @@ class MemoryStore(SessionStore):
     """A store in memory."""
 
     def __init__(self) -> None:
-        super().__init__(MemoryDatabase(), background=False)
+        self.database = MemoryDatabase()
+        super().__init__(self.database, background=False)
 
 
 class LoggedStore(MemoryStore):
