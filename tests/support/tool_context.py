@@ -24,6 +24,7 @@ from tools.errors import CommandError
 from tools.ports import CommandOutcome, CommandSpec, Environment, Interrupt
 from tools.result import ToolResult, reason_of
 from tools.settings import ToolSettings
+from tools.toolsets import load_builtin_tools
 
 Choice = Literal["allow_once", "allow_session", "allow_prefix", "reject_once", "reject_always"]
 
@@ -116,7 +117,8 @@ def make_context(
 
 
 def call(ctx: ToolContext, name: str, /, **args: Any) -> ToolResult:
-    """Run a tool the way the agent does."""
+    """Run a tool of the program's own, or one that the test has registered, the way the agent does."""
+    load_builtin_tools()
     return dispatch(name, args, ctx)
 
 
