@@ -9,9 +9,12 @@ import signal
 import subprocess
 import termios
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self
 
-_SECONDS = 30.0
+from tests.support.waiting import PATIENCE, wait_until
+
+_SECONDS = PATIENCE
 
 
 class Terminal:
@@ -44,7 +47,10 @@ class Terminal:
         os.write(self._master, text.encode())
 
     def interrupt(self) -> None:
-        """Press Ctrl-C."""
+        """Press Ctrl-C once the program waits: between its prompt and its reading Python would see it too late."""
+        stat = Path(f"/proc/{self.process.pid}/stat")
+        if stat.exists():
+            wait_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "S")
         self.process.send_signal(signal.SIGINT)
 
     def modes(self) -> list[Any]:

@@ -11,6 +11,7 @@ from tools.untrusted.scanner import FAMILY_WORDS, scan
 
 ATTACKS = [*attacks(), *attacks("unseen.txt")]
 FOUND = [sample for sample in ATTACKS if scan(sample.text, sample.kind).findings]
+SHORT = [each.text for each in FOUND if len(each.text) < 80 and scan(each.text, "context").findings]
 HARMLESS = list(harmless())
 # What it does not see, told so that nobody takes it for a wall.
 MISSED = {"attacks.txt": 55, "unseen.txt": 12}
@@ -103,7 +104,7 @@ def test_any_text_is_taken(text, kind):
     assert all(1 <= threat.line <= text.count("\n") + 1 for threat in result.findings)
 
 
-@given(st.lists(st.sampled_from([sample.text for sample in FOUND if len(sample.text) < 80]), min_size=2, max_size=4))
+@given(st.lists(st.sampled_from(SHORT), min_size=2, max_size=4))
 @settings(max_examples=25, deadline=None)
 def test_attacks_together_are_no_less_found_than_one(texts):
     assert scan("\n\n".join(texts), "context").findings
